@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agg.c - what aond pays to understand a record and to roll up an event.
+ * agg.c - aond's cost to understand a record and to roll up an event.
  *
  *	agg [rounds]
  *
- * A stream like a training run's: kernels of 150 names on 8 tracks in a fixed order with
- * jittered durations, some copies, a few long ones; and a stream of nested host ranges.
- * Fed in runs of a chunk, as the drain thread does. memcpy of the same records is
- * measured beside it. Median and lower quartile of the rounds: the least is no measure, since a
- * round is short and the CPU clock of a virtual machine may not advance during one.
+ * A stream like a training run's: kernels of 150 names on 8 tracks in a fixed order with jittered
+ * durations, some copies, a few long ones; and a stream of nested host ranges. Fed in runs of a
+ * chunk, as the drain thread does. memcpy of the same records is measured beside it. Median and
+ * lower quartile of the rounds: the minimum would mislead, since a round is short and the CPU clock
+ * of a virtual machine may not advance during one.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * breakdown.c - what a breakdown of 10 million events of a store costs.
+ * breakdown.c - the cost of a breakdown of 10 million events of a store.
  *
  *	store_breakdown_s   CPU seconds of: aon report STORE --by rank, the whole process
  *
- * The store is big.c's, with 3 streams on each GPU. The least of some rounds: what disturbs one only makes it longer.
+ * The store is big.c's, with 3 streams on each GPU. The minimum of some rounds: a disturbance only
+ * makes a round longer.
  */
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a capture adds to the steps of a PyTorch program on the CPU, by the program's own clock.
+"""The time that a capture adds to the steps of a PyTorch program on the CPU, by the program's own clock.
 
 capture_stall_ms        the step, of those in which a capture of aond begins or ends, that takes most beyond those before and
                         within it: median over captures

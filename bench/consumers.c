@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * consumers.c - what consumers of live events cost aond: its CPU time an event with a hundred of
- * them against one, turn and turn about in one aond's life.
+ * consumers.c - the cost of live consumers to aond: its CPU time per event with a hundred of them
+ * against one, alternating within one run of aond.
  *
  *	consumers soak SECONDS   a hundred for so long, one of them stuck, others that come and go:
  *	                         memory flat, nothing lost, everybody sees the same

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the CUDA probe costs, on the stand-in GPU, beside a private aond that stores everything.
+"""The cost of the CUDA probe, on the stand-in GPU, beside a private aond that stores everything.
 
 cuda_probe_ns     CPU of the probe for a record, by the clock of the thread that it runs on, at
                   200,000 kernels/s over 8 devices

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cuda_launch.c - what a launch costs on the stand-in GPU, with whatever is injected.
+ * cuda_launch.c - the cost of a launch on the stand-in GPU, with any injected library.
  *
  *	cuda_launch BATCHES        the smallest and the middle batch, ns a launch, as JSON
  */

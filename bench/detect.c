@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * detect - what aond's detectors find in simulated processes, and what they make up: for detect.py.
+ * detect - recall and false alarms of aond's detectors on simulated processes, for detect.py.
  *
  * Own generator: an autoregressive part, bursts of slow steps, checkpoints, a slow drift. Seeds differ
  * from those of the unit test. Then the simulator's faults, and its healthy days (detect_sim.c).
@@ -170,7 +170,9 @@ static void own_troubles(struct sum *s)
 	}
 }
 
-/* What costs less than a tenth is not what detectors are for: it is left out, and said. */
+/*
+ * Faults that cost less than a tenth are not for detectors: they are skipped, and reported as such.
+ */
 static int sim_troubles(struct sum *s, uint32_t seeds)
 {
 	uint32_t told = 0, all = 0;

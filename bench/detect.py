@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What aond's detectors find, and what they make up.
+"""Recall and false alarms of aond's detectors.
 
 detector_recall   of runs with a fault, those in which it is reported: of a generator of series, of the simulator's faults on
                   the first node of a job (bench/detect.c), and of faults done to real programs (faultkit.py)

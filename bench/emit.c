@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit.c - what one event costs the thread that emits it.
+ * emit.c - the cost of one event for the thread that emits it.
  *
- * In every round each contender runs BATCHES batches, turn and turn about, in one process:
+ * In every round each contender runs BATCHES batches, alternating, in one process:
  *
  *	floor     rdtsc and a 32-byte store into 128 KiB: the least that stamping can cost
  *	aon       AON_MARK() with three integers, through libaon, into a live aond
  *	closed    the same call while its bit is not wanted
  *	lttng     an LTTng-UST tracepoint with three integers, its session recording to disk
  *
- * A figure is the median over rounds of the smallest batch: what disturbs a batch only makes
- * it longer. A round fits the pool, and aond drains it between rounds, so that no batch runs
- * into a full pool; the accounts at the end prove it.
+ * A figure is the median over rounds of the shortest batch: a disturbance only makes a batch
+ * longer. A round fits the pool, and aond drains it between rounds, so that no batch runs into a
+ * full pool; the accounts at the end prove it.
  */
 #include <aon/aon.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fleet_gen.c - a fleet that never was, as rows for ClickHouse: 1,000 nodes of 8 GPUs, jobs of 8 to 1,024
- * ranks, a few of them with something wrong. The same arguments, the same bytes.
+ * fleet_gen.c - generates a synthetic fleet as rows for ClickHouse: 1,000 nodes of 8 GPUs, jobs of
+ * 8 to 1,024 ranks, a few of them with a fault. The same arguments give the same bytes.
  *
  *	fleet_gen WHAT [key=value...] > rows      RowBinary of one table; fleet_gen list says which
  *	first=4096: the first job has so many ranks; part=I of=N: every Nth job alone

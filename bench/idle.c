@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* idle.c - what aond costs while nothing happens: one process has joined, and sleeps. */
+/* idle.c - the cost of an idle aond: one process has joined, and sleeps. */
 #include <aon/aon.h>
 #include <errno.h>
 #include <signal.h>

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What reading a trace costs: 600,000 rows of Kineto JSON imported and broken down, against HTA on
-the same file in the same run; and ten million rows into a store, in time and memory.
+"""The cost of reading a trace: 600,000 rows of Kineto JSON imported and broken down, against HTA on the same file in
+the same run; and ten million rows into a store, in time and memory.
 
-Rounds are processes, and what disturbs one only makes it longer, so the shortest counts.
+Rounds are processes, and a disturbance only makes one longer, so the shortest counts.
 """
 import json
 import os

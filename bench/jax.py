@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a call of a jitted function costs more when aon sees it, with its range and its step: two functions of one source
-take turns in one process, one of which passes for JAX's own and is not seen. CPU time of the thread, least of all turns."""
+"""The additional cost of a call of a jitted function when aon records it, with its range and its step: two functions of
+one source alternate in one process, one of which passes for JAX's own and is not recorded. CPU time of the thread, the
+minimum over all turns."""
 import json
 import os
 import pathlib

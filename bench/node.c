@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * node.c - what an event costs the node: aond's CPU time from chunk to blob and rollup.
+ * node.c - the cost of an event for the node: aond's CPU time from chunk to blob and rollup.
  *
  *	node                node_ratio_1m, node_ratio_5m, lossless_2m
  *	node soak SECONDS   a million events a second for so long: memory flat, nothing lost

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvtx.c - what a push and a pop of NVTX cost more when libaon-nvtx.so is injected.
+ * nvtx.c - the additional cost of an NVTX push and pop when libaon-nvtx.so is injected.
  *
  *	nvtx PLAIN INJECTED PROBE      two builds of nvtx_pairs.c, and libaon-nvtx.so
  *
- * As emit.c does: turn and turn about in one process, the smallest batch of a round; a round fits
- * the pool. Of the rounds it is the first quartile: a neighbour on the same core takes half of
- * its instructions from a call of NVTX and none from the floor, which waits for the counter. Plain
- * texts (nvtxRangePushA) and registered strings of a domain (nvtxDomainRangePushEx) are two
- * contenders; the row is the dearer one.
+ * As in emit.c: contenders alternate in one process, and the shortest batch of a round counts; a
+ * round fits the pool. The figure is the first quartile of the rounds: a neighbour on the same core
+ * slows a call of NVTX by half and not the floor, which waits for the counter. Plain texts
+ * (nvtxRangePushA) and registered strings of a domain (nvtxDomainRangePushEx) are two contenders;
+ * the row is the dearer one.
  */
 #include <aon/aon.h>
 #include <dlfcn.h>

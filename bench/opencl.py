@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What the OpenCL layer costs a program on PoCL: an enqueue in a tight loop, and a real training.
+"""The cost of the OpenCL layer for a program on PoCL: an enqueue in a tight loop, and a real training.
 
 Programs with and without the layer run turn and turn about, pinned to one core, beside a private
 aond that stores every kernel. A round is a process; what disturbs it only makes it longer, so the

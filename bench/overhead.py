@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What aon says that it costs, against what it does.
+"""The cost that aon reports, against its real cost.
 
 slowdown_error_points  a program that spins a known share of a step when it is recorded: what is measured less that
 governor_settle_s      ten percent brought below one: from the program's start

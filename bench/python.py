@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a start of Python costs more, where no bytecode can be kept: by the wheel's aon.pth, and by the sitecustomize
-of `aon run` (beside one that is empty: what Python takes for any). CPU time of whole starts, interleaved, least of each."""
+"""The additional cost of a start of Python, where no bytecode can be cached: by the wheel's aon.pth, and by the
+sitecustomize of `aon run` (beside an empty one, which shows Python's own cost). CPU time of whole starts, interleaved,
+the minimum of each."""
 import json
 import os
 import pathlib

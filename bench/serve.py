@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a timeline of ten million events costs the server: the time of an answer over HTTP, its memory;
-and what a scrape of /metrics costs in CPU, with node_exporter beside it where it is installed.
+"""The cost of a timeline of ten million events for the server: the time of an answer over HTTP, its memory; and the CPU
+time of a scrape of /metrics, with node_exporter beside it where it is installed.
 """
 import http.client
 import json

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What sending costs a node: 8 ranks, 150 kernels each, a store that grows as aond's does, into a real ClickHouse.
+"""The cost of sending for a node: 8 ranks, 150 kernels each, a store that grows as aond's does, into a real ClickHouse.
 
-CPU of aon ship and bytes on the wire, both ways, from its second look on: the first also says all names.
+CPU of aon ship and bytes on the wire, both ways, from its second look on: the first also sends all names.
 """
 import json
 import os

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sql.c - what SQL over 10 million kernels costs.
+ * sql.c - the cost of SQL over 10 million kernels.
  *
  *	sql_10m_s   CPU seconds of: name, count(*), sum(dur) from kernel group by name, top 20
  *
- * The store is big.c's, with one stream on each device. The least of three rounds.
+ * The store is big.c's, with one stream on each device. The minimum of three rounds.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stepper.c - what the records of steps cost aond: an event of a process that has steps.
+ * stepper.c - the cost of step records for aond, per event of a process that has steps.
  *
- *	step_record_ns   kernels of a step on two streams, as buffers hand them over, some exchanges
+ *	step_record_ns   kernels of a step on two streams, as buffers deliver them, some collectives
  *
- * With it, how large a record is on the wire.
+ * It also prints the size of a record on the wire.
  */
 #include <stdio.h>
 #include <stdlib.h>

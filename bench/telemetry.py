@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What telemetry costs: the host collector's CPU beside node_exporter's in the same seconds, a scrape of 8 GPUs, a day in the store."""
+"""The cost of telemetry: the host collector's CPU beside node_exporter's in the same seconds, a scrape of 8 GPUs, a day
+in the store."""
 import http.client
 import json
 import os

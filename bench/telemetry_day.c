@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * telemetry_day.c - what a day of a node's telemetry takes in a store: 8 GPUs, 192 cores, 8 InfiniBand ports.
+ * telemetry_day.c - the size of a day of a node's telemetry in a store: 8 GPUs, 192 cores, 8
+ * InfiniBand ports.
  *
  *	telemetry_day STORE [METRIC=VALUE...]
  *
- * Each series does at its collector's rate what such a value does under load: noise around a level, steps,
- * a slow walk, a counter that rises unevenly, or nothing. Levels of GPUs are those of the arguments, which
- * telemetry.py takes from what nvidia-smi said on a loaded H100. Two hours are stored as aond stores them,
- * block by block; the file's growth is scaled to a day. One JSON line.
+ * Each series moves at its collector's rate as such a value does under load: noise around a level,
+ * steps, a slow walk, a counter that rises unevenly, or nothing. Levels of GPUs come from the
+ * arguments, which telemetry.py takes from nvidia-smi on a loaded H100. Two hours are stored as
+ * aond stores them, block by block; the file's growth is scaled to a day. One JSON line.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What PyTorch programs pay: a transformer and a small MLP on the CPU, one thread, the current torch of PyPI.
+"""The cost for PyTorch programs: a transformer and a small MLP on the CPU, one thread, the current torch of PyPI.
 
 All kinds of listening take turns in one process, which is pinned to a core; its CPU time counts. A ratio is the median
 over rounds of time without aon by time with it, with its interval of 95 %; turns are short, so that what disturbs one

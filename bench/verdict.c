@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * verdict.c - what it costs aond to say what limits each kernel of each window.
+ * verdict.c - aond's cost of finding what limits each kernel of each window.
  *
  * The work of aond for an event without what takes it out of the pool: rolled up, encoded, packed;
  * windows packed. With verdicts (geometries kept, every kernel of a window judged and stored) and

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a timeline of ten million events costs the browser: until the first picture is there, and a
-frame while it is panned and zoomed. In headless Chromium, which draws with the CPU.
+"""The cost of a timeline of ten million events for the browser: the time until the first picture, and of a frame while
+it is panned and zoomed. In headless Chromium, which draws with the CPU.
 """
 import json
 import os

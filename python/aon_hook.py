@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When torch or jax has been imported, lets the library of its probe listen.
+"""Loads the probe's library once torch or jax has been imported.
 
-At every start of Python only a few words run (aon.pth of the wheel, or the sitecustomize of `aon run`): a finder called AonWait,
-which imports this when one of them is looked for. Python asks the finder behind it next, and that is ours."""
+A start of Python only installs a small finder called AonWait (from aon.pth of the wheel, or the sitecustomize of
+`aon run`), which imports this module when one of them is imported. Python then asks the next finder, which is the one
+defined here."""
 import os
 import sys
 

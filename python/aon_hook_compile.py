@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """torch.compile: a range for each compilation, a mark for each recompilation and graph break with its cause.
 
-From torch._dynamo's own callbacks, which it runs around a compilation, and the counts that it keeps anyway. Structured
-logging (TORCH_TRACE) would say more, but torch then writes every graph out as text."""
+It uses torch._dynamo's own callbacks, which run around a compilation, and the counts that torch keeps anyway.
+Structured logging (TORCH_TRACE) would give more detail, but torch then writes every graph as text."""
 import ctypes
 import sys
 import threading

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fetchers of torch.utils.data, for src/app/probe/torch/data.c: in the program and in its workers."""
+"""Wraps the fetchers of torch.utils.data for src/app/probe/torch/data.c, in the program and in its workers."""
 import ctypes
 import os
 import sys

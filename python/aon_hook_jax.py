@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets libaon-jax.so see the calls of jitted functions of a JAX that was imported, and tells it of
-annotations and compilations; see aon_hook.py and docs/jax.md."""
+"""Passes the jitted functions of an imported JAX to libaon-jax.so, which records their calls, and reports annotations
+and compilations to it; see aon_hook.py and docs/jax.md."""
 import ctypes
 import os
 import sys

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What torch's caching allocators hold, for src/app/probe/torch/memory.c, which calls ask() once a step."""
+"""Reads the memory held by torch's caching allocators for src/app/probe/torch/memory.c, which calls ask() once a
+step."""
 import ctypes
 import os
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Lets libaon-torch.so listen to a torch that was imported; see aon_hook.py."""
+"""Connects libaon-torch.so to an imported torch; see aon_hook.py."""
 import ctypes
 import functools
 import gc

@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Fails if a C file of the repository differs from what .clang-format asks for.
+# Fails if a C file of the repository is not formatted as .clang-format says.
 #   tools/check-format.sh [ROOT] [KNOWN]
 # KNOWN keeps the hashes of files that passed, so that only changed files are checked again.
 set -eu

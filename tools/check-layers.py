@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fail when src/ is not as tools/layers.txt says: an include that is not allowed, a rule that is not
-used, a folder with too many files, or a table of docs/architecture.md that differs (--write mends it)."""
+"""Fail when src/ violates tools/layers.txt: an include that is not allowed, a rule that is not used, a folder with too
+many files, or a table of docs/architecture.md that differs (--write updates it)."""
 import argparse
 import collections
 import pathlib

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fail when a library imports, exports or is what a guest in a stranger's process must not be.
+"""Fail when a library that runs in other programs imports or exports something that it must not.
 
     check-symbols.py libaon.so
     check-symbols.py PROBE [--may IMPORT,...] EXPORT...

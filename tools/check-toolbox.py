@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Fail where a file of src/ has its own copy of what src/base offers.
+"""Fail where a file of src/ has its own copy of a tool of src/base.
 
     check-toolbox.py [ROOT]          list the copies; exit 1 if there are any
     check-toolbox.py --count NAME    print how many files have one: maps, vectors, hashes, ...

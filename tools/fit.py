@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fitting constants to measured tables needs: which rows, and Nelder and Mead's simplex."""
+"""Shared by the tools that fit constants to measured tables: the choice of rows, and Nelder and Mead's simplex."""
 
 import math
 import pathlib

@@ -4,10 +4,10 @@
  *
  *	bytes EXTRACT DATA
  *
- * Takes kernels, copies and memsets of nanosecond traces (extract.py), in blobs as aond makes
- * them, through the real codec into a real store, reads them back from its file and compares
- * every field. What counts is by how much the store's file grew: blobs, their index, and what
- * the pages leave unused. Names are stored once and do not count.
+ * Takes kernels, copies and memsets of nanosecond traces (extract.py), in blobs as aond makes them,
+ * through the real codec into a real store, reads them back from its file and compares every field.
+ * The figure is the growth of the store's file: blobs, their index, and unused space in pages.
+ * Names are stored once and do not count.
  */
 #include <errno.h>
 #include <stdio.h>

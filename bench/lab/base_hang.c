@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base_hang.c - B9: fr_trace's and NCCL RAS' way with a job that hangs: group by group, who
- * has not come to what others are in. */
+/* base_hang.c - B9: the method of fr_trace and NCCL RAS for a job that hangs: group by group, the
+ * ranks that are missing from a collective that others are in. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -114,7 +114,7 @@ static void walk(struct holmes *h, double step, diag_say_fn *say, void *arg)
 				least = h->g.m[k].slot->sum;
 				next = h->g.m[k].rank;
 			}
-		if (next == UINT32_MAX) { /* all of them: the exchange itself */
+		if (next == UINT32_MAX) { /* all of them: the operation itself */
 			panel_say_group(say, arg, &h->g, i, end,
 					h->g.m[i].slot->flags & STEP_SLOT_FAR ? 19 : 6,
 					cost / step);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base_host.c - B7: Minder's distance between hosts, without its network that takes noise out. */
+/* base_host.c - B7: Minder's distance between hosts, without its denoising network. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* base_kernel.c - B3: scores of kernels as NVIDIA's resiliency extension has them; B4: EROICA's
- * trigger, and phases of a rank that differ from its peers'. */
+/* base_kernel.c - B3: scores of kernels as in NVIDIA's resiliency extension; B4: EROICA's trigger,
+ * and phases of a rank that differ from its peers'. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * baseline.h - what others do, in a few lines each: rules of thumb and the core of published
- * methods, on the same records as whatever is to beat them.
+ * baseline.h - baselines in a few lines each: rules of thumb and the core of published methods, on
+ * the same records as the diagnoser that should beat them.
  */
 #ifndef AON_LAB_BASELINE_H
 #define AON_LAB_BASELINE_H

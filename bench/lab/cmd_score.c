@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cmd_score.c - aon-lab score: what diagnosers say of known faults, against what is true. */
+/* cmd_score.c - aon-lab score: compares the findings of diagnosers with the known faults. */
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>

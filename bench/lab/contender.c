@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* contender.c - all that can be scored, by name. */
+/* contender.c - all diagnosers that can be scored, by name. */
 #include "lab/contender.h"
 
 #include "diagnose/diagnose.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* contender.h - all that can be scored, by name. */
+/* contender.h - all diagnosers that can be scored, by name. */
 #ifndef AON_LAB_CONTENDER_H
 #define AON_LAB_CONTENDER_H
 

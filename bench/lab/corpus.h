@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * corpus.h - jobs with known faults, as many as one likes: each a layout, faults or none, sizes,
- * courses and noise, all drawn from a seed. The same seed and number is the same case.
+ * corpus.h - any number of jobs with known faults: each has a layout, faults or none, sizes,
+ * courses and noise, all drawn from a seed. The same seed and number give the same case.
  */
 #ifndef AON_LAB_CORPUS_H
 #define AON_LAB_CORPUS_H

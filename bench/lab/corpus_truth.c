@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* corpus_truth.c - plays a case, and again without each of its faults: the truth about the case. */
+/* corpus_truth.c - simulates a case with and without each of its faults: the ground truth of the
+ * case. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * folder.h - what is scored, from files: truths and records as `aon sim corpus` writes them, and
- * findings of a diagnoser that is not part of aon. Its bytes may be anybody's.
+ * folder.h - the inputs of a score, from files: truths and records as `aon sim corpus` writes them,
+ * and findings of a diagnoser that is not part of aon, which are untrusted.
  *
  *	{"case":"0007-fsdp64","step":131,"component":["rank:3","host:0"],"kind":"F1","gain":0.12,
  *	 "confidence":0.9,"act":true}                     a line; kind null: not known

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lab.h - aon-lab, a tool of developers: its options, its commands, its one line of complaint. */
+/* lab.h - aon-lab, a tool for developers: its options, its commands, its error message. */
 #ifndef AON_LAB_H
 #define AON_LAB_H
 

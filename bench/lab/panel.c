@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panel.c - what the baselines share. */
+/* panel.c - shared by the baselines. */
 #include "lab/panel.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* panel.h - what the baselines share: a step's records by rank, roles, medians, the past. */
+/* panel.h - shared by the baselines: a step's records by rank, roles, medians, the history. */
 #ifndef AON_LAB_PANEL_H
 #define AON_LAB_PANEL_H
 
@@ -51,7 +51,7 @@ uint8_t panel_kind(const struct step_rec *r, const double was[SERIES]);
 
 /* --- groups --- */
 
-/* A rank's part in a communicator's exchanges of one kind. */
+/* A rank's part in a communicator's operations of one kind. */
 struct panel_member {
 	uint64_t comm;
 	const struct step_slot *slot; /* borrowed */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * record.c - a step of a played job as the records that its ranks' nodes would ship.
+ * record.c - a step of a simulated job as the records that its ranks' nodes would ship.
  *
- * Works on the times of the net and on nothing that a profiler would not see, but for counters:
- * those of a fault that has any say what such a fault does to them.
+ * It uses only the times of the net, and nothing that a profiler could not see. Counters are the
+ * exception: a fault that affects counters sets them.
  */
 #include "lab/record.h"
 
@@ -23,7 +23,7 @@ struct span {
 struct recorder {
 	const struct play *p; /* borrowed */
 	struct span *busy;    /* of the rank in hand: kernels, in order */
-	struct span *comm;    /* exchanges, by start */
+	struct span *comm;    /* communication, by start */
 	struct span *all;     /* with copies, by start */
 	int64_t *before;      /* of busy: how long kernels ran before this one */
 	size_t busys, comms, alls;
@@ -135,7 +135,7 @@ static int64_t ran_until(const struct recorder *r, int64_t at)
 	       ((at < r->busy[lo - 1].to ? at : r->busy[lo - 1].to) - r->busy[lo - 1].from);
 }
 
-/* --- exchanges --- */
+/* --- communication --- */
 
 static enum step_op op_of(const struct op *o)
 {
@@ -181,7 +181,7 @@ static uint32_t sequence_of(const struct play *p, const struct program *g, uint3
 	       (p->hit[rank].desync && o->what != GROUP_PP);
 }
 
-/* The rank that leaves an exchange out never issues the first of its groups. */
+/* The rank that skips an operation never issues the first one of its groups. */
 static bool left_out(const struct play *p, uint32_t rank, const struct op *o)
 {
 	return o->what != GROUP_PP && o->sequence == 1 && p->hit[rank].desync;
@@ -426,7 +426,7 @@ static void put_head(const struct play *p, uint32_t rank, struct step_rec *out)
 	out->gpu = out->nic = (uint16_t)(rank % j->ranks_per_node);
 }
 
-/* Kernels and exchanges by start, then copies among them. */
+/* Kernels and communication by start, then copies among them. */
 static void put_spans(struct recorder *r, struct step_rec *out, uint32_t rank)
 {
 	const struct play *p = r->p;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record.h - a step of a played job as the records that its ranks' nodes would ship. */
+/* record.h - a step of a simulated job as the records that its ranks' nodes would ship. */
 #ifndef AON_LAB_RECORD_H
 #define AON_LAB_RECORD_H
 

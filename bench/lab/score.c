@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* score.c - the findings about a case against the truth. */
+/* score.c - compares the findings about a case with the truth. */
 #include "lab/score.h"
 
 #include <errno.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * score.h - what diagnosers said of cases, held against what is true of them.
+ * score.h - compares the findings of diagnosers with the truth of each case.
  *
- * A fault counts if it costs 1 % or more, or stops the job; to act on a smaller one is neither right
- * nor wrong. A repeated finding about a place is the same act until there was none for a while.
+ * A fault counts if it costs 1 % or more, or stops the job; an actionable finding about a smaller
+ * one is neither right nor wrong. Repeated findings about a place count once, until there was none
+ * for a while.
  */
 #ifndef AON_LAB_SCORE_H
 #define AON_LAB_SCORE_H

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An outside A/B: processes with aon and processes without, and how sure their difference is.
+"""An outside A/B test: processes with aon and processes without, and the confidence of their difference.
 
 Two processes, one of each kind, live side by side on one core and take turns: only one of them runs at a time, for a
-fraction of a second, and a coin says which of them begins a round. So what the machine does meanwhile meets both. A round
-gives one difference, log(with / without). Two processes differ by themselves, too, for as long as they live (where their
-memory lies): so after some rounds both end, and two new ones begin. What counts is the median round of each such pair;
-the interval is Wilcoxon's over pairs, which asks no more of them than that they lie alike on both sides of the truth.
+fraction of a second, and a coin says which of them begins a round. So disturbances of the machine affect both. A round
+gives one difference, log(with / without). Two processes differ by themselves, too, for as long as they live (where
+their memory lies): so after some rounds both end, and two new ones begin. The figure is the median round of each such
+pair; the interval is Wilcoxon's over pairs, which only assumes that they are symmetric around the truth.
 """
 import itertools
 import json

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bench.h - what the benchmarks share: rows, clocks, a private aond, and work to hand it.
+ * bench.h - shared by the benchmarks: rows, clocks, a private aond, and work for it.
  *
- * A benchmark prints one JSON object a line (bench_row); bench/run.py gathers them. Absolute
- * times do not carry over to another machine or another minute, so a benchmark measures what
- * it is compared with in the same run, turn and turn about.
+ * A benchmark prints one JSON object a line (bench_row); bench/run.py gathers them. Absolute times
+ * do not carry over to another machine or another minute, so a benchmark measures its reference in
+ * the same run, alternating with it.
  */
 #ifndef AON_BENCH_H
 #define AON_BENCH_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* detect_sim.c - what a node would see of a played job, through aond's windows and detectors. */
+/* detect_sim.c - a simulated job as one node would see it, through aond's windows and detectors. */
 #include "detect_sim.h"
 
 #include <errno.h>
@@ -218,7 +218,7 @@ static void take_rank(struct node *n, const struct play *p, uint32_t r)
 	roll_close(k->roll, end - 2 * S, on_window, &c);
 }
 
-/* As saving.c: of the rank that is paused, and of the ranks beside it. */
+/* As checkpoint_guard.c does: for the rank that is paused, and for the ranks beside it. */
 static void see_saves(struct node *n, uint32_t r)
 {
 	struct rank *k = &n->rank[r];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* torch_empty.c - torch's own price of an operator that somebody listens to: callbacks that do
- * nothing, for all scopes. */
+/* torch_empty.c - torch's own cost of an operator with listeners: callbacks that do nothing, for
+ * all scopes. */
 #include "probe/torch/torch.h"
 
 __attribute__((visibility("default"))) uint64_t empty_on(void *add);

@@ -42,7 +42,7 @@ struct aon_consumer_event {
 	uint64_t seq; /* rises by one with each event that a consumer of this user needs */
 };
 
-/* What one name did on one track in one second: of consumers that want windows. */
+/* The activity of one name on one track in one second, for consumers that want windows. */
 struct aon_consumer_window {
 	struct aon_consumer_event
 		of; /* start_ns: of the second; dur_ns: all its time; a: calls; b: bytes */
@@ -74,7 +74,7 @@ struct aon_consumer_opts {
 	uint64_t kinds; /* bit 1 << kind; 0: all */
 	const uint32_t *pid;
 	size_t pids; /* 0: all */
-	/* From here on: not in the first version's. */
+	/* Added after the first version: */
 	uint32_t rate; /* events a second, at most; of more one stands for several:
 			      aon_consumer_weight(). 0: all */
 	uint32_t
@@ -108,12 +108,12 @@ AON_API int aon_consumer_next(struct aon_consumer *c, struct aon_consumer_event 
 /* The same of windows: each second's, some two seconds after its end. */
 AON_API int aon_consumer_next_window(struct aon_consumer *c, struct aon_consumer_window *w,
 				     int timeout_ms);
-/* How many events the one that came last stands for: itself, and those that `rate` left out. It was
- * chosen among them by chance, so that sums of weight * value are right on average. */
+/* The weight of the last event: how many events it stands for, with those that `rate` dropped. It
+ * was chosen among them at random, so that sums of weight * value are right on average. */
 AON_API uint64_t aon_consumer_weight(const struct aon_consumer *c);
-/* Where it is; a consumer with the same opts, opened later, can go on from there as long as somebody of
- * this user consumes: what the ring does not hold any more counts as lost. -ESTALE: it is another
- * ring, or no such place; then it goes on as it was. */
+/* The consumer's position. A consumer with the same opts, opened later, can continue from there as
+ * long as the user has any consumer; events that the ring no longer holds count as lost. -ESTALE:
+ * another ring, or no such position; then it continues as before. */
 struct aon_consumer_place {
 	uint64_t ring, seq;
 };
@@ -122,8 +122,9 @@ AON_API int aon_consumer_resume(struct aon_consumer *c, const struct aon_consume
 /* Events that were lost before the one that came last, of any kind, since it was opened. */
 AON_API uint64_t aon_consumer_lost(const struct aon_consumer *c);
 
-/* Names, tracks and processes of events that were seen. Each is asked of aond once, who ends of a
- * process (`here`) each time. The text lives as long as the consumer; "?": aond does not say. */
+/* Names, tracks and processes of events that were seen. Each is requested from aond once; whether a
+ * process has ended (`here`) is requested each time. The text lives as long as the consumer; "?":
+ * unknown to aond. */
 AON_API const char *aon_consumer_name(struct aon_consumer *c, uint32_t id);
 AON_API int aon_consumer_track(struct aon_consumer *c, uint32_t id, struct aon_consumer_track *out);
 AON_API int aon_consumer_process(struct aon_consumer *c, uint32_t id,

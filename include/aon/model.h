@@ -58,8 +58,8 @@ struct aon_model_time {
 /* clang-format on */
 
 /*
- * What a product should take on `device`, a key of `aon roofline devices` in any case or a name as
- * its driver says it. On failure *out is untouched and the result is
+ * The expected time of a product on `device`, a key of `aon roofline devices` in any case or the
+ * driver's name for it. On failure *out is untouched and the result is
  *   -ENODEV   no such device is known
  *   -EINVAL   a size is 0, or `size` is not one of this library's
  *   -ERANGE   its operations or bytes do not fit 64 bits

@@ -67,8 +67,8 @@ static inline int aon_wants(uint32_t bits)
 	return aon_wants_(bits);
 }
 
-/* The same, but for what cannot be turned on and off from step to step: also true in steps that
- * are skipped now and then to measure what recording costs. */
+/* The same, but for what cannot be turned on and off from step to step: also true in unsampled
+ * steps, which measure the cost of recording. */
 AON_API int aon_wants_tier(uint32_t bits);
 
 /* A stream of a device. Equal arguments give equal ids; 0 when the table is full. */
@@ -112,30 +112,31 @@ AON_API void aon_lost(uint32_t why, uint64_t n);
  */
 AON_API int aon_claim(const char *source);
 
-/* What was last launched, and the last collective begun: words that a reader finds even when
- * the process hangs or was killed. */
+/* Sets the last launch, and the last collective begun: words that can be read even when the process
+ * hangs or was killed. */
 AON_API void aon_heartbeat_launch(uint32_t corr, uint32_t name);
 AON_API void aon_heartbeat_collective(uint64_t communicator, uint64_t sequence);
-/* What a probe costs its process even where nothing is recorded, by its own estimate: so many
- * nanoseconds more, or so many (in 1/16) at each aon_heartbeat_launch(). aond adds it to what it measures. */
+/* The residual overhead of a probe, which remains where nothing is recorded, by its own estimate:
+ * so many nanoseconds more, or so many (in 1/16) at each aon_heartbeat_launch(). aond adds it to
+ * the measured cost. */
 AON_API void aon_stays(uint64_t ns);
 AON_API void aon_stays_launch(uint32_t sixteenths);
 /* The step that is under way, for a probe that emits AON_ACT_STEP at its end. Also a moment to
  * join a daemon that started since. */
 AON_API void aon_heartbeat_step(uint64_t number);
 
-/* Of every so many steps, one whose operators are wanted; 0: none. */
+/* Operators are wanted in one of so many steps; 0: never. */
 AON_API uint32_t aon_ops_every(void);
 
 /*
- * The trace by the framework's own profiler that was last asked for: a number, also part of the
- * name of the file that is waited for, and for how long; 0: none was. For probes to look at where
- * that is cheap.
+ * The last requested trace by the framework's own profiler: its number, which is also part of the
+ * name of the expected file, and its length; 0: none was requested. Probes check it where that is
+ * cheap.
  */
 AON_API uint32_t aon_capture(uint32_t *ms);
 
-/* Other tools are to have room, as `aon yield` asks: the number of the last such wish, and for how
- * long; 0: none. For a probe that holds what only one can have. */
+/* The last request to make room for another tool (`aon yield`): its number, and for how long; 0:
+ * none. For a probe that uses hardware which only one tool can use. */
 AON_API uint32_t aon_room(uint32_t *ms);
 /* Whether another tool has a lease on the GPUs' counters: `aon lease take pm`. */
 AON_API int aon_counters_leased(void);

@@ -16,8 +16,8 @@
     @aon.step                           # each call is a step
     def train_one(batch): ...
 
-Nothing is needed for any of it to be called: with no aond on the node a call does nothing. The steps
-of PyTorch and JAX programs are found without this; a program that says its steps itself is believed."""
+These calls are always safe: without an aond on the node a call does nothing. The steps of PyTorch and JAX programs are
+found without this; steps that a program marks itself take precedence."""
 import functools
 import sys
 

@@ -2,10 +2,10 @@
 /*
  * _aon.c - the calls of libaon for Python, in the stable ABI of 3.10: one binary for all later ones.
  *
- * With nobody listening a call is a look at the gate. A name's id is kept with the str object
- * that was last used for it, so that a literal is hashed once. A range that nobody wants is an
- * object that was made before, whose __enter__ and __exit__ need not be bound to it: half of what
- * `with` costs.
+ * While nothing is recorded, a call only reads the gate. A name's id is cached with the str object
+ * that was last used for it, so that a literal is hashed once. A range that is not recorded is a
+ * shared object, whose __enter__ and __exit__ need no bound method: that saves half the cost of
+ * `with`.
  */
 #define PY_SSIZE_T_CLEAN
 #define Py_LIMITED_API 0x030a0000

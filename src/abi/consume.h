@@ -24,8 +24,8 @@
  * write, writes, then raises `head`. A reader copies records below `head` and then reads `begin`:
  * its copy of number n is valid if n + count >= begin. The reader takes no lock, and aond never waits.
  *
- * aond counts the events that it leaves out (a quota, a budget) in `skipped`. A record's `seq` is its
- * number plus what was skipped before it, so each loss is a gap in `seq` at its place.
+ * aond counts the events that it does not write (a quota, a budget) in `skipped`. A record's `seq`
+ * is its number plus what was skipped before it, so each loss is a gap in `seq` at its place.
  *
  * A ring holds events (struct aon_consumer_event) or rollups (struct aon_consumer_window);
  * record_bytes tells which.
@@ -46,7 +46,7 @@ struct aon_ring {
 	uint32_t version;
 	uint32_t record_bytes;
 	uint64_t count; /* of records; a power of two */
-	uint64_t id;    /* of this ring, by chance; 0: it has none */
+	uint64_t id;    /* a random id of this ring; 0: it has none */
 	uint64_t reserved[4];
 	uint64_t begin;   /* numbers below this are written, or being written */
 	uint64_t head;    /* numbers below this are written */

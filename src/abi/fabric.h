@@ -28,8 +28,8 @@
 #define FABRIC_ENV_USE "KINETO_USE_DAEMON"
 #define FABRIC_ENV_DIR "KINETO_IPC_SOCKET_DIR"
 #define FABRIC_ENV_OUT "KINETO_ONDEMAND_TRACE_DIR" /* where a daemon may let it write; /tmp */
-#define FABRIC_POLL_MS 5000u                       /* between two requests of a process */
-#define FABRIC_WAIT_MS 90u                         /* that it waits for an answer */
+#define FABRIC_POLL_MS 5000u                       /* between two polls of a process */
+#define FABRIC_WAIT_MS 90u                         /* how long the process waits for an answer */
 #define FABRIC_TRACE   2 /* bit of a request's type: it can take a trace now */
 #define FABRIC_TYPE    32u
 

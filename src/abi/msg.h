@@ -52,7 +52,7 @@ struct aon_msg_head {
 };
 
 /* Features: bits that both sides must have for the feature to be used. */
-#define AON_FEATURE_TRIAL 0x1ull /* leaves steps out as the gate says */
+#define AON_FEATURE_TRIAL 0x1ull /* skips unsampled steps as the gate says */
 #define AON_FEATURE_TEXT  0x2ull /* sends long texts, as records of kind TEXT */
 #define AON_FEATURES      (AON_FEATURE_TRIAL | AON_FEATURE_TEXT)
 
@@ -64,18 +64,18 @@ struct aon_msg_hello {
 	uint32_t flags;
 	uint64_t features;
 	uint64_t pool_id[2]; /* of the offered pool */
-	uint32_t pool_kib;   /* wanted; 0: what aond thinks right */
+	uint32_t pool_kib;   /* wanted size; 0: aond chooses */
 	uint32_t reserved;
 	char library[32]; /* version of libaon, for people */
 	char run[16];     /* label given by `aon run`, to group by; never an identity */
-	/* Fields added after the first version: from the environment of the process. */
+	/* Fields added after the first version, from the environment of the process. */
 	uint32_t rank;       /* + 1; 0: it does not */
 	uint32_t world;      /* ranks of the job; 0: it does not */
 	uint32_t local_rank; /* + 1; 0: it does not */
 	uint32_t reserved2;
 	char job[48];
 	char node[32]; /* as the cluster's scheduler calls it */
-	/* From here on: later still. */
+	/* Added later still: */
 	char pod[72];
 	char namespace[72];
 	char gpus[96]; /* numbers or UUIDs, with commas between */

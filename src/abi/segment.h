@@ -41,7 +41,7 @@
 #define AON_CHUNK_BYTES_MIN 1024u
 #define AON_CHUNK_BYTES_MAX 16384u
 #define AON_CHUNKS_MAX      16384u
-#define AON_HEAP_BYTES      (512u << 10) /* what libaon fills; aond gives every segment as much */
+#define AON_HEAP_BYTES      (512u << 10) /* libaon's heap; every segment has one this large */
 #define AON_HEAP_BYTES_MAX  (4u << 20)
 #define AON_SEG_BYTES_MAX   (64u << 20)
 
@@ -107,8 +107,8 @@ struct aon_seg_head {
 	uint64_t lost[AON_LOSS_STRIPES][AON_LOSS_APP_MAX];
 
 	/* Residual overhead that probes estimate while nothing is recorded: total, and per launch in 1/16. */
-	uint64_t stays_ns;
-	uint64_t stays_launch;
+	uint64_t residual_ns;
+	uint64_t residual_launch;
 
 	uint8_t reserved3[AON_PAGE - 448 - AON_LOSS_STRIPES * AON_LOSS_APP_MAX * 8 - 16];
 };

@@ -25,7 +25,7 @@
 
 /* As the gate carries it: one word, read at once. 0: every step is recorded. */
 struct aon_trial {
-	uint32_t gap;   /* steps from a pair to the next; 0: the next comes at once */
+	uint32_t gap;   /* steps between two pairs; 0: none */
 	uint8_t block;  /* steps that are measured; 0: no pairs */
 	uint8_t guard;  /* before each block, on or off: not measured */
 	uint8_t duty;   /* one of so many blocks of the gap is on; 0 and 1: all are */

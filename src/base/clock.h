@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * clock.h - what time it is, in nanoseconds.
+ * clock.h - the current time, in nanoseconds.
  *
  * Header only, and safe anywhere: in a signal handler, and in a program that is not ours.
  */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* counters.h - the counters of memory and of devices by number, shared by those that write and that read them. */
+/*
+ * counters.h - the counters of memory and of devices by number, shared by their writers and
+ * readers.
+ */
 #pragma once
 
 enum memory_of {

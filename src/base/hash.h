@@ -2,9 +2,9 @@
 /*
  * hash.h - hashes of integers and of bytes.
  *
- * hash_u64() is for tables in memory and may change. FNV-1a is for keys that are short, and for
- * whatever is stored, sent or compared between processes: it never changes. Long or many bytes are
- * for XXH3. Nothing here allocates: code in the app's process may use it.
+ * hash_u64() is for tables in memory and may change. FNV-1a is for short keys, and for whatever is
+ * stored, sent or compared between processes: it never changes. Use XXH3 for long or many bytes.
+ * Nothing here allocates: code in the app's process may use it.
  */
 #pragma once
 

@@ -21,7 +21,7 @@ struct json {
 	bool comma[JSON_DEPTH + 1];
 	char close[JSON_DEPTH + 1];
 	size_t used;
-	char buf[1024]; /* of the value that is open; f has it once it is full or closed */
+	char buf[1024]; /* of the open value; written to f when it is full or closed */
 };
 
 void json_init(struct json *j, FILE *f);
@@ -49,7 +49,7 @@ void json_raw(struct json *j, const char *key, const char *text, size_t len);
  *
  *	json_object(&j, NULL, J_STR("name", text), J_U64("pid", pid));
  *
- * All values are taken before the first is written: two of them cannot share a buffer.
+ * All values are evaluated before the first is written: two of them cannot share a buffer.
  */
 struct json_member {
 	const char *key;

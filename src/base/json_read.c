@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_read.c - the steps that are not in every loop. */
+/* json_read.c - the less frequent steps of json_read.h, out of line. */
 #include "base/json_read.h"
 
 const char *json_comment(const char *p, const char *end)

@@ -54,7 +54,7 @@ static inline uint64_t map_get(const struct map *m, uint64_t key)
 }
 
 int map_put(struct map *m, uint64_t key, uint64_t value); /* 0 or -ENOMEM */
-int map_room(struct map *m, size_t entries);              /* for so many in all: none moves again */
+int map_room(struct map *m, size_t entries);              /* reserves room: none moves again */
 
 /* Where the key's value is. A new key's is 0, and the caller sets it. NULL: no memory. */
 uint64_t *map_at(struct map *m, uint64_t key);
@@ -82,7 +82,7 @@ struct lookup {
 
 void lookup_fini(struct lookup *x);                            /* and it is empty again */
 void lookup_clear(struct lookup *x);                           /* keeps the memory */
-int lookup_room(struct lookup *x, size_t rows);                /* for so many in all */
+int lookup_room(struct lookup *x, size_t rows);                /* reserves room for so many */
 int lookup_put(struct lookup *x, uint64_t hash, uint32_t row); /* 0 or -ENOMEM */
 
 /* The next row with that hash, or false. *at must be 0 before the first call. */

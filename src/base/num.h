@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * num.h - numbers from text of others: the whole text is the number, or it is none.
+ * num.h - parses numbers from untrusted text: the whole text must be the number.
  *
- * All return 0, or -EINVAL: not a number, or outside of min and max; *out is then as before.
- * Neither blanks nor a plus before it count, nor hexadecimal digits, infinities and NaN.
+ * All return 0, or -EINVAL if the text is not a number or outside of min and max; *out is then
+ * unchanged. Blanks, a leading plus, hexadecimal digits, infinities and NaN are refused.
  */
 #pragma once
 
@@ -29,7 +29,7 @@ int num_unit(const char *text, const char *unit, double min, double max, double 
  */
 int num_next(const char **list, uint64_t max, uint64_t *out);
 
-/* The other way, for those who write many: the digits of v, which end where `room` does. */
+/* Writes the digits of v so that they end where `room` does; faster than printf(). */
 #define NUM_LEN 21u
 char *num_text(char room[NUM_LEN], uint64_t v);
 

@@ -8,10 +8,10 @@
  *		...				s.arg is its argument
  *	if (id == OPTIONS_WRONG)
  *		...				options_complain(&s), or a text of one's own from s.wrong
- *	s.argv[1] to s.argv[s.operands]		what is no option, NULL behind them
+ *	s.argv[1] to s.argv[s.operands]		the operands, then NULL
  *
  * --name ARG, --name=ARG, an abbreviation of a name that fits no other, -l ARG, -lARG, several
- * letters behind one dash. What is behind -- is no option, nor is a dash alone.
+ * letters behind one dash. Arguments behind -- are operands, and so is a dash alone.
  */
 #pragma once
 
@@ -56,10 +56,13 @@ struct options {
 /* The row of the next option, or one of enum options_end. */
 int options_next(struct options *s);
 
-/* All of them: val[row] is its last argument, or "" if it takes none; else as before. As above at the end. */
+/*
+ * Reads all options: val[row] becomes its last argument, or "" if it takes none; others are
+ * unchanged. Returns how it ended.
+ */
 enum options_end options_all(struct options *s, const char *val[]);
 
-/* The line on stderr that every program of this kind says. */
+/* The usual error message, on stderr. */
 void options_complain(const struct options *s);
 
 /* "-o, --output FILE". `letters`: leave room for a letter where there is none. Returns `left`. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pb.c - writes protobuf; see pb.h. Little endian, as all that aon runs on. */
+/* pb.c - writes protobuf; see pb.h. Little endian, as every machine that aon runs on. */
 #include "base/pb.h"
 
 #include <stdlib.h>

@@ -76,7 +76,7 @@ static inline bool pb_next(struct pb *in, struct pb_field *f)
 	return true;
 }
 
-/* Where pb_next() found that a field is longer than what is left: that, as its data. */
+/* If a field is longer than the remaining bytes (pb_next() failed): these bytes as its data. */
 static inline bool pb_rest(struct pb *in, struct pb_field *f)
 {
 	struct pb at = { in->p, in->end, false };
@@ -105,7 +105,7 @@ struct pb_out {
 
 void pb_free(struct pb_out *b);
 
-/* What belongs to no field, as it is. */
+/* Raw bytes outside of any field. */
 void pb_put_raw(struct pb_out *b, const void *data, size_t len);
 void pb_put_varint(struct pb_out *b, uint64_t v);
 

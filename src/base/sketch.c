@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sketch.c - the cells of a sketch: held from the first touched to the last, counts saturate. */
+/*
+ * sketch.c - the cells of a sketch: stored from the first to the last one touched; counts saturate.
+ */
 #include "base/sketch.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * unions.h - how long at least one interval of a set lasted, for up to 32 sets at once.
+ * unions.h - how long at least one interval of a set was active, for up to 32 sets at once.
  *
- * Intervals come in order of their start, so a set is known by the end of its last one. Differences
- * of two sets that contain each other give what only the larger has: of communication, what runs
- * while no kernel computes is (comm or compute) - compute.
+ * Intervals come in order of their start, so a set is described by the end of its last one. If one
+ * set contains another, the difference of both is what only the larger has: exposed communication,
+ * which runs while no kernel computes, is (comm or compute) - compute.
  */
 #pragma once
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* utf8.h - characters from bytes that may be anything, and back. */
+/* utf8.h - decodes characters from untrusted bytes, and encodes them. */
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
-#define UTF8_BAD 0xfffdu /* stands for what is no character */
+#define UTF8_BAD 0xfffdu /* stands for invalid bytes */
 
 /* The character at `s`: its bytes, or 0 when they are none. *out gets it. */
 size_t utf8_get(const char *s, uint32_t *out);

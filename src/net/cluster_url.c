@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cluster_url.c - the address of a cluster, read strictly. */
+/* cluster_url.c - parses the address of a cluster, strictly. */
 #include "net/cluster_url.h"
 
 #include <ctype.h>

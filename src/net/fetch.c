@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fetch.c - requests of collectors, over libcurl. */
+/* fetch.c - the collectors' HTTP requests, over libcurl. */
 #include "net/fetch.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fetch.h - requests to one server that is not trusted, over a connection that is kept.
+ * fetch.h - requests to one untrusted server, over a connection that is kept open.
  *
- * Bounded in everything: the time of an answer as a whole, its bytes, its headers. No redirect is
- * followed, no proxy and no .netrc of the environment is used. What is secret (password, token) is
- * in no message that comes out of here.
+ * Everything is bounded: the time of an answer as a whole, its bytes, its headers. No redirect is
+ * followed, no proxy and no .netrc of the environment is used. Secrets (password, token) appear in
+ * no message.
  */
 #pragma once
 
@@ -54,8 +54,8 @@ void fetch_free(struct fetch *f); /* NULL is allowed */
 int fetch_do(struct fetch *f, const struct fetch_ask *ask, struct fetch_answer *out);
 
 /*
- * An answer without an end, told as it comes; not 0 ends it. Ends after quiet_s without a byte,
- * too (-ETIMEDOUT).
+ * An answer without an end, passed on as it comes; a result other than 0 ends it. It also ends
+ * after quiet_s without a byte (-ETIMEDOUT).
  */
 typedef int fetch_bytes_fn(void *arg, const char *bytes, size_t n);
 int fetch_stream(struct fetch *f, const struct fetch_ask *ask, uint32_t quiet_s, fetch_bytes_fn *fn,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http.c - one question, one answer, over libcurl. */
+/* http.c - one request and its answer, over libcurl. */
 #include "net/http.h"
 
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http.h - asks a server over HTTP or HTTPS, one question at a time. The only folder that knows libcurl.
+ * http.h - requests over HTTP or HTTPS, one at a time. Only this folder uses libcurl.
  *
- * Bounded: the answer in bytes, the whole in time. No proxy, no redirect, no cookie. Certificates are checked
- * against the system's CAs or a given file, a public key may be pinned besides. What is secret comes from files
- * that nobody else can read.
+ * Everything is bounded: the answer in bytes, the whole request in time. No proxy, no redirect, no
+ * cookie. Certificates are checked against the system's CAs or a given file; in addition a public
+ * key may be pinned. Secrets come from files that nobody else can read.
  */
 #pragma once
 
@@ -17,8 +17,8 @@
 
 /* Paths; NULL or "": none. All are read when the client is made. */
 struct http_files {
-	const char *ca;          /* PEM: who may sign the server's certificate */
-	const char *cert, *key;  /* PEM: who we are */
+	const char *ca;          /* PEM: the CAs of the server's certificate */
+	const char *cert, *key;  /* PEM: the client's certificate */
 	const char *credentials; /* lines `user = NAME`, `password = SECRET`; mode 0600 */
 	const char *pin;         /* no path: "sha256//BASE64" of the server's public key */
 };
@@ -29,7 +29,7 @@ struct http_opts {
 	bool tls;
 	uint32_t connect_ms, timeout_ms; /* 0: 5 s, 30 s */
 	size_t answer_max;               /* 0: 1 MiB */
-	uint64_t bytes_s;                /* what may be sent in a second; 0: no limit */
+	uint64_t bytes_s;                /* bytes that may be sent per second; 0: no limit */
 };
 
 struct http;

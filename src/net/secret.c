@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secret.c - credentials read from a file, and no file that others can read. */
+/* secret.c - reads credentials from a file, and refuses one that others can read. */
 #include "net/secret.h"
 
 #include <errno.h>

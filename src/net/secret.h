@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* secret.h - files that hold what nobody else may know. */
+/* secret.h - files that hold secrets. */
 #pragma once
 
 #include "net/cluster_url.h"

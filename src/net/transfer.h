@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* transfer.h - what fetch.c and http.c both need of libcurl: a handle that trusts nobody, errors, an answer's bytes. */
+/*
+ * transfer.h - shared by fetch.c and http.c: a curl handle with strict settings, errors, an
+ * answer's bytes.
+ */
 #pragma once
 
 #include <curl/curl.h>

@@ -28,6 +28,8 @@ static struct {
 	size_t stacks, whole, scanned, moved; /* moved: went on while it was looked at */
 	size_t frames[2];                     /* of the first round, and of the others */
 	uint64_t ns[2];
+	/* Stacks by rules alone: how many are the same from PC and SP alone; and where that needs a scan. */
+	size_t compared, same, compared_scan, same_scan;
 } sum;
 
 static struct native *native;
@@ -83,10 +85,37 @@ static bool take_stopped(const char *tid, struct native_copy *c)
 	return !err;
 }
 
+static bool any_scanned(const struct native_frame *f, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (f[i].flags & FRAME_SCANNED)
+			return true;
+	return false;
+}
+
+static void compare(const struct native_copy *c, const struct native_frame *f, size_t n)
+{
+	struct native_frame g[STACK_FRAMES_MAX];
+	struct native_regs few = snap.regs;
+	bool same, scan;
+	size_t k;
+
+	few.known = NATIVE_BLOCKED;
+	k = native_unwind(target, &few, c, g, STACK_FRAMES_MAX, NULL);
+	same = k == n;
+	for (size_t i = 0; same && i < n; i++)
+		same = f[i].pc == g[i].pc;
+	scan = any_scanned(g, k);
+	sum.compared++;
+	sum.same += same;
+	sum.compared_scan += scan;
+	sum.same_scan += scan && same;
+}
+
 static void look(pid_t pid, const char *tid, bool stop, bool first)
 {
 	struct native_frame f[STACK_FRAMES_MAX];
-	bool scanned = false;
+	bool scanned;
 	struct native_copy c;
 	enum native_end end;
 	char line[256];
@@ -101,8 +130,9 @@ static void look(pid_t pid, const char *tid, bool stop, bool first)
 	n = native_unwind(target, &snap.regs, &c, f, STACK_FRAMES_MAX, &end);
 	sum.ns[!first] += clock_thread_ns() - t0;
 	sum.frames[!first] += n;
-	for (size_t i = 0; i < n; i++)
-		scanned |= f[i].flags & FRAME_SCANNED;
+	scanned = any_scanned(f, n);
+	if (stop && !scanned && end == NATIVE_WHOLE)
+		compare(&c, f, n);
 	/* Who has gone on may have written over what was read late. */
 	if (!stop && end != NATIVE_WHOLE && !take_blocked(pid, tid, &c)) {
 		sum.moved++;
@@ -173,6 +203,8 @@ int main(int argc, char *argv[])
 	       (double)sum.ns[0] / 1e3 / (double)(sum.frames[0] + 1),
 	       (double)sum.ns[1] / 1e3 / (double)(sum.frames[1] + 1),
 	       (double)sum.ns[1] / 1e3 / (double)(sum.stacks + 1), (double)proc_rss() / 1048576);
+	printf(",\"compared\":%zu,\"same\":%zu,\"compared_scan\":%zu,\"same_scan\":%zu",
+	       sum.compared, sum.same, sum.compared_scan, sum.same_scan);
 	torch_figures();
 	printf(",\"rss_named_mib\":%.1f}\n", (double)proc_rss() / 1048576);
 	native_target_free(target);

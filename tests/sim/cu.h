@@ -3,8 +3,7 @@
  * cu.h - the part of CUDA's public driver interface that the stand-in speaks, in our own words.
  *
  * Names, numbers and layouts are the interface's, so that a program or a probe built against the
- * real headers runs on the stand-in; tests/unit/test_sim_abi.c compares them with those headers
- * where they are installed. Handles point at the stand-in's own structures.
+ * real headers runs on the stand-in. Handles point at the stand-in's own structures.
  */
 #ifndef SIM_CU_H
 #define SIM_CU_H

@@ -69,14 +69,14 @@ static bool second_here(void)
 {
 	const char *path = getenv("AON_NVMMH");
 
-	return path && *path && second_open(path) == 0;
+	return path && *path && nvmmh_open(path) == 0;
 }
 
 static double by_second(const struct measured *r)
 {
-	struct second_time t;
+	struct nvmmh_time t;
 
-	return second_here() && !second_gemm(&t, r->gpu, &r->x) ? t.ns : 0;
+	return second_here() && !nvmmh_gemm(&t, r->gpu, &r->x) ? t.ns : 0;
 }
 
 struct error {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What aon serve answers (src/ui/serve/api/api.json), and how it is asked. Times are nanoseconds
-// relative to the run's t0; what is not known is null. A saved page has its answers inside itself.
+// The API of aon serve (src/ui/serve/api/api.json): requests and answers. Times are nanoseconds
+// relative to the run's t0; unknown values are null. A saved page contains its answers.
 
 export interface Reply {
 	v: number;

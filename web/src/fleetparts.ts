@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the pages of a cluster share: where GPU time goes, and how far back is looked.
+// Shared by the pages of a cluster: where GPU time goes, and the time range.
 import { type FleetTime } from './api';
 import { h } from './dom';
 import * as fmt from './fmt';

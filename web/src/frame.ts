@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is common to all views: tabs, range and scope, legend, drawer, keys, palette, status.
+// Shared by all views: tabs, range and scope, legend, drawer, keys, palette, status.
 import { get, runPath, source, type Overview, type Run } from './api';
 import { CLASSES, readTheme } from './classes';
 import { button, fill, h, name } from './dom';

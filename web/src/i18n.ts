@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every sentence of the page is a row of en.json, with named slots: {n}. A language is one more file.
-// ?lang=xx-pseudo stretches and marks them, to see what is not in the catalogue and what does not fit.
+// Every sentence of the page is a row of en.json, with named slots: {n}. A language is one more
+// file. ?lang=xx-pseudo stretches and marks them, which shows texts that are not in the catalogue
+// or do not fit.
 import en from './en.json';
 
 type Key = keyof typeof en;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which run, which view; keeps them in step with the address and with what is new.
+// Chooses the run and the view; keeps both in sync with the address and with new data.
 import './style.css';
 import { forget, get, ready, source, type Reply, type Run } from './api';
 import { fill, h } from './dom';

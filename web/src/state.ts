@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What is seen is in the address: #/run/ID/VIEW?t=1.5s..1.7s&r=5&sel=e:81. Back undoes a zoom.
-// It is behind the #, so that it works from a file and never reaches a server's log.
+// The state of the page is in the address: #/run/ID/VIEW?t=1.5s..1.7s&r=5&sel=e:81. Back undoes a
+// zoom. It is behind the #, so that it works from a file and never reaches a server's log.
 
 import { moment, readMoment } from './fmt';
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What people decided about findings: new, known, accepted with a reason, fixed. The server keeps it.
+// Decisions of people about findings: new, known, accepted with a reason, fixed. The server keeps
+// them.
 import { get, post, runPath, source, type Finding, type Reply, type Run } from './api';
 import { button, h } from './dom';
 import * as fmt from './fmt';

@@ -6,7 +6,7 @@ import { browser, enter, given, settled, text } from './walk.mjs';
 
 const { run, bare, saved, half, cost } = given;
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
-const quiet = (page) => page.waitForFunction(() => window.aonTimeline?.quiet() && window.aonTimeline.lanes.data);
+const quiet = (page) => page.waitForFunction(() => window.aonTimeline?.quiet() && window.aonTimeline.telemetry.data);
 
 async function audit(page) {
 	await page.evaluate(axe);
@@ -14,7 +14,7 @@ async function audit(page) {
 	return r.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 120)).join(' | ')}`).join('\n');
 }
 
-/** How many pixels of a colour of the theme the lanes have, in a stretch of them. */
+/** How many pixels of a colour of the theme the telemetry has, in a stretch of them. */
 const inked = (page, token) => page.evaluate((name) => {
 	const c = document.querySelector('.tele-body canvas'), want = getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 	const rgb = [1, 3, 5].map((i) => parseInt(want.slice(i, i + 2), 16)), px = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
@@ -23,13 +23,13 @@ const inked = (page, token) => page.evaluate((name) => {
 	return n;
 }, token);
 
-async function lanes(theme) {
+async function telemetry(theme) {
 	const t = await enter({ bypassCSP: true, colorScheme: theme, reducedMotion: 'reduce' });
 	const info = (await t.api('runs')).runs.find((r) => r.id === run);
 	await t.go(`#/run/${run}/timeline?w=0s..${(info.t1_rel / 1e9).toFixed(9)}s`);
 	await quiet(t.page);
-	const names = await t.page.locator('.tele .lane').allInnerTexts(), n = await t.page.evaluate(() => window.aonTimeline.lanes.data.series.length);
-	ok(names.filter((x) => /^GPU 0 (clock|power|temperature|throttled|memory|use)$/.test(x)).length === 6 && !names.some((x) => /^GPU 5/.test(x)), `${theme}: a lane for each usual series of the run's GPUs`, names);
+	const names = await t.page.locator('.tele .series').allInnerTexts(), n = await t.page.evaluate(() => window.aonTimeline.telemetry.data.series.length);
+	ok(names.filter((x) => /^GPU 0 (clock|power|temperature|throttled|memory|use)$/.test(x)).length === 6 && !names.some((x) => /^GPU 5/.test(x)), `${theme}: a row for each usual series of the run's GPUs`, names);
 	ok(names.some((x) => /CPU user/.test(x)) && names.some((x) => /pressure/.test(x)), 'and of the host', names);
 	ok(names.length === n + 1, 'as many as the API has, and one of what happened', [names.length, n]);
 	ok((await inked(t.page, 'text')) > 300 && (await inked(t.page, 'heat')) > 100, 'they are drawn, with what happened', [await inked(t.page, 'text'), await inked(t.page, 'heat')]);
@@ -42,10 +42,10 @@ async function lanes(theme) {
 	await t.page.mouse.move(800, 300);
 	await t.page.waitForTimeout(100);
 	if (given.shots) await t.page.screenshot({ path: `${given.shots}/tele-${theme}.png` });
-	// The axis is one: a zoom of the timeline is a zoom of the lanes, and asks for more.
-	const before = await t.page.evaluate(() => window.aonTimeline.lanes.data.width_ns);
+	// The axis is one: a zoom of the timeline is a zoom of the telemetry, and asks for more.
+	const before = await t.page.evaluate(() => window.aonTimeline.telemetry.data.width_ns);
 	await t.page.evaluate(() => { const tl = window.aonTimeline, [a, b] = tl.target; tl.jump([a + (b - a) * 0.45, a + (b - a) * 0.55]); });
-	await t.page.waitForFunction((w) => window.aonTimeline.quiet() && window.aonTimeline.lanes.data.width_ns < w / 2, before);
+	await t.page.waitForFunction((w) => window.aonTimeline.quiet() && window.aonTimeline.telemetry.data.width_ns < w / 2, before);
 	ok(true, 'closer, cells are shorter');
 	const span = await t.page.evaluate(() => window.aonTimeline.target[1] - window.aonTimeline.target[0]);
 	await t.page.locator('.tele-body canvas').hover({ position: { x: 600, y: 20 } });
@@ -53,7 +53,7 @@ async function lanes(theme) {
 	await t.page.mouse.wheel(0, -200);
 	await t.page.keyboard.up('Control');
 	await t.page.waitForFunction((w) => window.aonTimeline.target[1] - window.aonTimeline.target[0] < w, span);
-	ok(true, 'the wheel over the lanes zooms as over the tracks');
+	ok(true, 'the wheel over the telemetry zooms as over the tracks');
 	await t.close();
 }
 
@@ -66,16 +66,16 @@ async function picker() {
 	await t.page.waitForSelector('.tele-pick label');
 	ok((await audit(t.page)) === '', 'the list of series keeps nobody out', await audit(t.page));
 	await t.page.locator('.tele-pick input').first().check();
-	await t.page.waitForFunction(() => /tele=\d/.test(location.hash) && [...document.querySelectorAll('.tele .lane')].some((x) => /GPU 5/.test(x.textContent)));
+	await t.page.waitForFunction(() => /tele=\d/.test(location.hash) && [...document.querySelectorAll('.tele .series')].some((x) => /GPU 5/.test(x.textContent)));
 	ok(true, 'a series of another GPU is chosen, and is in the address');
 	await t.page.keyboard.press('Escape');
 	await t.page.getByRole('button', { name: 'Default metrics' }).click();
-	await t.page.waitForFunction(() => ![...document.querySelectorAll('.tele .lane')].some((x) => /GPU 5/.test(x.textContent)));
+	await t.page.waitForFunction(() => ![...document.querySelectorAll('.tele .series')].some((x) => /GPU 5/.test(x.textContent)));
 	await t.page.locator('.tl-body > canvas').focus();
 	await t.page.keyboard.press('g');
 	ok(await t.page.locator('.tele').isHidden(), 'G puts it away');
 	await t.go(`#/run/${bare}/timeline`);
-	await t.page.waitForFunction(() => window.aonTimeline.quiet() && window.aonTimeline.lanes.data);
+	await t.page.waitForFunction(() => window.aonTimeline.quiet() && window.aonTimeline.telemetry.data);
 	ok(await t.page.locator('.tele').isHidden(), 'where nothing was measured nothing is in the way');
 	await t.page.getByRole('button', { name: 'Telemetry' }).click();
 	ok((await text(t.page, '.tele')).includes('aon-collect'), 'but asked, it says what would measure', await text(t.page, '.tele'));
@@ -123,11 +123,13 @@ async function capture() {
 async function leftOut() {
 	const t = await enter({ reducedMotion: 'reduce' });
 	const info = (await t.api('runs')).runs.find((r) => r.id === half), share = cost.share;
-	for (const [part, what] of [[1, 'far out'], [0.1, 'close']]) {
-		await t.go(`#/run/${half}/timeline?w=${((info.t1_rel * (0.5 - part / 2)) / 1e9).toFixed(9)}s..${((info.t1_rel * (0.5 + part / 2)) / 1e9).toFixed(9)}s`);
+	// Close: around a step that was left out. On a loaded machine one recorded step may fill any fixed part of the run.
+	const all = info.t1_rel, at = Number(BigInt(cost.at) - BigInt(info.t0)), s = (ns) => `${(Math.min(Math.max(ns, 0), all) / 1e9).toFixed(9)}s`;
+	for (const [from, to, what] of [[0, all, 'far out'], [at - 1e7, at + 1e7, 'close']]) {
+		await t.go(`#/run/${half}/timeline?w=${s(from)}..${s(to)}`);
 		await t.page.waitForFunction(() => window.aonTimeline?.quiet() && /not recorded/.test(document.querySelector('.tl-bar').textContent));
 		const note = await text(t.page, '.tl-bar'), said = Number(/; ([\d.]+) % of the time was not recorded/.exec(note)?.[1]) / 100;
-		ok(said > 0 && Math.abs(said - share) < (part === 1 ? 0.1 : 0.4), `${what}, what was not recorded is told from idle`, [note, share]);
+		ok(said > 0 && (from > 0 || Math.abs(said - share) < 0.1), `${what}, what was not recorded is told from idle`, [note, share]);
 		if (given.shots) await t.page.screenshot({ path: `${given.shots}/left-${what.replace(' ', '')}.png` });
 	}
 	const names = (await t.api(`run/${half}/names`)).names.filter((n) => n.name === 'not recorded');
@@ -159,14 +161,14 @@ async function file() {
 	await t.page.goto(`file://${saved}#/run/${run}/timeline`);
 	await settled(t.page);
 	await quiet(t.page);
-	ok((await t.page.locator('.tele .lane').allInnerTexts()).some((x) => /GPU 0 power/.test(x)), 'a saved page has it, too');
+	ok((await t.page.locator('.tele .series').allInnerTexts()).some((x) => /GPU 0 power/.test(x)), 'a saved page has it, too');
 	ok(t.faults.length === 0, 'and nothing goes wrong', t.faults.join('\n'));
 	await t.close();
 }
 
 try {
-	await lanes('dark');
-	await lanes('light');
+	await telemetry('dark');
+	await telemetry('light');
 	await picker();
 	await leftOut();
 	await capture();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * blame.c - follows waiting back to its cause: from the rank that waits longest to the last
- * one to arrive at that collective, to what that rank waited for, until one is late by itself.
+ * blame.c - follows waiting back to its cause: from the rank that waits longest to the rank that
+ * arrived last at that collective, to what that rank waited for, and on until a rank is late by
+ * itself.
  */
 #include <math.h>
 
@@ -9,12 +10,12 @@
 
 #define HOPS      8
 #define FADE      (31.0f / 32)
-#define NEAR_NS   2e5f /* ends of an exchange differ by so much within a host */
+#define NEAR_NS   2e5f /* ends of a collective differ by so much within a host */
 #define FAR_NS    3e6f /* and between hosts */
 #define SKEW      0.02f
 #define OWN_SHARE 0.5f /* of being late that must be a rank's own doing */
 
-/* The exchanges in which this rank waits the longest; *ns: how long. */
+/* The slot in which this rank waits the longest; *ns: how long. */
 static uint32_t worst(const struct diag *d, uint32_t r, float *ns)
 {
 	const struct step_rec *rec = d->rank[r].rec;

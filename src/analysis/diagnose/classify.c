@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* classify.c - which kind of fault it is: the first of a list that fits (docs/diagnosis.md). */
+/*
+ * classify.c - chooses the kind of a fault: the first rule of a list that fits (docs/diagnosis.md).
+ */
 #include "diagnose/state.h"
 
 #define THERMAL 0x68u /* NVML: hardware slowdown, software and hardware thermal */

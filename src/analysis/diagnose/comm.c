@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * comm.c - communicators, from the members' slots: who came last, who waited, and what a transfer
- * takes. All leave a synchronising exchange together, so the shortest stay came last and is the
- * transfer. Both ends of a send count as one communicator.
+ * comm.c - analyses communicators from the members' slots: which rank came last, which ranks
+ * waited, and how long the transfer takes. All ranks leave a synchronising collective together, so
+ * the rank with the shortest stay came last, and its stay is the transfer time. Both ends of a send
+ * count as one communicator.
  */
 #include <errno.h>
 #include <math.h>
@@ -120,7 +121,7 @@ double comm_cover(const struct diag_comm *c)
 /* --- what a transfer takes, against its past --- */
 
 #define LONGER 0.08f /* of a transfer: no chance */
-#define SPIKE  0.03f /* of a step, in one exchange */
+#define SPIKE  0.03f /* of a step, in one operation */
 #define ODD    1.25f /* of others of its like, from the start */
 #define LIKES  3u
 #define WHOLE  0.999f /* of the members' records, in the mean: none is missing */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cusum.c - one series against its past.
+ * cusum.c - compares one series with its own past.
  *
- * A CUSUM of clipped deviations finds what lasts, and its other side when that is over; two more
- * tests find what comes and goes, and what is plain to see after three steps. None of them alarms on
- * what costs next to nothing: a gate on the size of the effect matters more than the method
+ * A CUSUM of clipped deviations detects lasting changes and their end. Two more tests detect
+ * intermittent changes, and changes that are plain after three steps. No test alarms on a change
+ * that costs next to nothing: the minimum effect size matters more than the method
  * (docs/diagnosis.md).
  */
 #include <math.h>

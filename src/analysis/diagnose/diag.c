@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diag.c - the loop: take a step's records, bring every series on, say what stands out. */
+/* diag.c - the main loop: takes a step's records, updates every series, reports what stands out. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -150,7 +150,7 @@ static void close_incidents(struct saying *s)
 
 /* --- a step --- */
 
-/* Where in a step a rank's exchanges come: what a step that never ends is read with. */
+/* Where in a step a rank's operations come: needed to interpret a step that never ends. */
 static void remember(struct diag *d)
 {
 	for (uint32_t r = 0; r < d->world; r++) {

@@ -7,13 +7,14 @@
  *	for each step: diag_step(d, records, n, say, arg);    says what is wrong now, each step anew
  *	diag_free(d);
  *
- * State is some 710 bytes a rank and 250 a communicator, 650 KB beside it, whatever the number of steps.
+ * The state takes about 710 bytes per rank, 250 per communicator and 650 KB besides, whatever the
+ * number of steps.
  */
 #pragma once
 
 #include "model/diagnoser.h"
 
-/* How it is known. */
+/* The evidence of a finding. */
 enum diag_why {
 #define WHY(NAME, word, what) DIAG_WHY_##NAME,
 #include "diagnose/why.tbl.h"
@@ -25,28 +26,28 @@ enum diag_drift { DRIFT_STEP, DRIFT_COMPUTE, DRIFT_HOST, DRIFT_INPUT, DRIFT_EXPO
 
 #define DIAG_CYCLE 8u
 
-/* A finding with what it rests on. Times are of a step, in the mean of the window. */
+/* A finding with its evidence. Times are per step, averaged over the window. */
 struct diag_verdict {
 	struct diag_finding f;
 	enum diag_why why;
 	uint32_t since;           /* step in which it was first seen */
-	bool always;              /* it was so from the start: there is no past without it */
+	bool always;              /* present from the start: there is no earlier time without it */
 	bool again;               /* reported before, and still true */
 	bool over;                /* the problem is over: other fields are as last reported */
 	uint32_t until;           /* then: step in which it was last seen */
-	double seen_ns, usual_ns; /* what was measured of the place, and of its like or its past */
+	double seen_ns, usual_ns; /* measured at the place, and at its peers or in its past */
 	double step_ns;           /* of the job */
-	double noise_ns;          /* what such a value varies by */
-	double gain_least;        /* of a range whose upper end is f.gain */
-	double waits_ns;          /* others wait for the place so long */
-	uint32_t ranks, of;       /* that show it, of how many that were compared */
-	float blame;              /* of the waiting that was followed back, what ends there */
-	float coverage;           /* of the records that should be there */
-	uint64_t comm;            /* of an exchange, and its size; 0: none */
+	double noise_ns;          /* the normal variation of such a value */
+	double gain_least;        /* lower end of the range whose upper end is f.gain */
+	double waits_ns;          /* how long others wait for the place */
+	uint32_t ranks, of;       /* ranks that show it, of so many compared */
+	float blame;              /* share of the attributed waiting that ends there */
+	float coverage;           /* share of the expected records that are there */
+	uint64_t comm;            /* communicator of the operation, and its size; 0: none */
 	uint32_t members, sequence;
 	uint8_t op;
-	uint8_t drift;              /* of a drift: what has grown most, as enum diag_drift */
-	uint32_t cycle[DIAG_CYCLE]; /* of a deadlock: who waits for whom, in turn */
+	uint8_t drift;              /* of a drift: what grew most, as enum diag_drift */
+	uint32_t cycle[DIAG_CYCLE]; /* of a deadlock: each rank waits for the next */
 	uint32_t cycles;
 };
 
@@ -58,17 +59,20 @@ void diag_free(struct diag *d); /* NULL is allowed */
 /* Records of one step, in any order; some may be missing. Borrowed for the call. */
 int diag_step(struct diag *d, const struct step_rec *rec, size_t n, diag_verdict_fn *say,
 	      void *arg);
-/* Of a recording, before its first step: so many steps it has, and a short one needs a short past. */
+/*
+ * Sets the number of steps of a recording, before its first step: a short recording needs a short
+ * history.
+ */
 void diag_expect(struct diag *d, uint32_t steps);
 /* The lowest rank of the place that is known; UINT32_MAX: none. */
 uint32_t diag_rank_of(const struct diag *d, struct diag_part p);
 /*
- * Whom to look at more closely: a rank of the place, one that does the same and is well, and who waits the longest.
- * How many of these three there are.
+ * Ranks to look at more closely: one of the place, a healthy one that does the same, and the one
+ * that waits longest. Returns how many of these three there are.
  */
 uint32_t diag_three(const struct diag *d, const struct diag_verdict *v, uint32_t rank[3]);
 /* How many times longer steps took than with equal work and no bad place: 1 is nothing to gain. */
 double diag_slowdown(const struct diag *d);
 
-/* As one of those that `aon sim score` holds against each other. */
+/* For `aon sim score`, which compares diagnosers. */
 extern const struct diagnoser diagnoser_aon;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * drift.c - what grows over hours, too slowly for any change of a step to be seen.
+ * drift.c - detects drift over hours that is too slow to be seen as a change from step to step.
  *
- * Of every hour the medians of the steps are kept, 50 of them. Once an hour their best cut into a before and an
- * after is looked for, by the energy distance between the two (E-divisive), and held against the best cuts of the
- * same values in random orders: one in a thousand would do as well by chance. Then the gate on its size, as ever.
+ * It keeps the median step of every hour, for 50 hours. Once an hour it searches for the best cut
+ * of these medians into a before and an after, by the energy distance between both sides
+ * (E-divisive). The cut counts if at most one in a thousand random orders of the same values has
+ * one as good, and if the change is large enough.
  */
 #include <math.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find_own.c - ranks and hosts that are late by their own doing. */
+/* find_own.c - finds ranks and hosts that are late through their own work, not through waiting. */
 #include <math.h>
 
 #include "diagnose/state.h"
@@ -55,7 +55,7 @@ static float chance(const struct diag *d, const struct diag_rank *r, enum own s)
 	return (float)(erfc(track_mean(&r->own[s], RING) / noise * sqrt(RING) / M_SQRT2) / 2);
 }
 
-/* What is not to be acted on is only said if of all that would be said so, one in a hundred is by chance. */
+/* An advisory is reported only at a false discovery rate of one in a hundred. */
 static bool is_no_chance(struct diag *d, uint32_t rank, enum own s)
 {
 	uint32_t n = 0;

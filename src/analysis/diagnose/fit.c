@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fit.c - compute as a line in tokens and in squared lengths: what of a rank's time is its share of
- * the work. Moments fade, so that the line follows the job.
+ * fit.c - fits compute time as a linear function of tokens and of squared lengths: it tells how
+ * much of a rank's time is due to its share of the work. Old moments fade, so that the line follows
+ * the job.
  */
 #include <math.h>
 

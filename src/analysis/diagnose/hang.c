@@ -2,10 +2,10 @@
 /*
  * hang.c - a hanging job: which rank waits for which, from the communicators' sequence numbers.
  *
- * A host may have issued much that its GPU has not come to. Where a rank stands is the unfinished
- * exchange that comes first in its program, and the last step that ended says in which order they
- * come. It waits for the members that stand elsewhere. Where that ends is the cause: a process that
- * is gone, a rank that stands in no exchange, an exchange in which all members stand, or a circle.
+ * A host may have enqueued many operations that its GPU has not reached. A rank stands at the first
+ * unfinished operation of its program; the last complete step gives their order. It waits for the
+ * members that stand elsewhere. The cause is where this chain ends: a process that is gone, a rank
+ * that is in no collective or transfer, one in which all members are, or a cycle.
  */
 #include <errno.h>
 #include <math.h>
@@ -19,7 +19,7 @@ struct word {
 	uint64_t comm;
 	uint32_t rank, issued, done, what, members, group;
 	uint8_t op;
-	float at; /* where in the step the exchange comes that has not ended; INFINITY: all have */
+	float at; /* where in the step the unfinished operation comes; INFINITY: none */
 };
 
 struct group {
@@ -57,7 +57,7 @@ static float when(const struct diag_rank *r, uint32_t slot)
 			: r->begin[slot];
 }
 
-/* Kinds of one communicator are one: its exchanges are numbered together. */
+/* Kinds of one communicator are one: its operations are numbered together. */
 static void merge(struct hang *h)
 {
 	uint32_t n = 0;
@@ -96,7 +96,7 @@ static bool comes_first(const struct word *a, const struct word *b)
 	return x != y ? y : a->at < b->at;
 }
 
-/* Whether the rank has come to the exchange, though it may stand behind it. */
+/* Whether the rank has reached the operation, even if it is past it. */
 static bool is_in(const struct hang *h, uint32_t word)
 {
 	uint32_t at = h->stands[h->word[word].rank];
@@ -207,7 +207,7 @@ static void say_rank(struct saying *to, struct hang *h, enum diag_why why, uint8
 	const struct word *in = NULL;
 	uint32_t n = reach(h, rank);
 
-	/* The exchange in which the others miss it. */
+	/* The operation in which the others wait for it. */
 	for (uint32_t i = 0; i < h->words && !in; i++)
 		if (h->word[i].rank == rank && h->group[h->word[i].group].here)
 			in = &h->word[i];
@@ -232,7 +232,7 @@ static bool any_gone(struct saying *to, struct hang *h)
 	return any;
 }
 
-/* Of those that stand in no exchange, the one most others wait for. */
+/* Among ranks that are in no operation, the one that most others wait for. */
 static bool any_outside(struct saying *to, struct hang *h)
 {
 	uint32_t best = NOBODY, most = 0;
@@ -254,9 +254,9 @@ static bool any_outside(struct saying *to, struct hang *h)
 	return true;
 }
 
-/* --- an exchange in which all of its members stand --- */
+/* --- an operation in which all of its members are --- */
 
-/* Who of the members is in another exchange than most: by kind and size, else by number. */
+/* The member that is in another operation than most: by kind and size, else by number. */
 static uint32_t odd_one(const struct hang *h, const struct group *g, bool by_what)
 {
 	for (uint32_t i = g->from; i < g->to; i++) {
@@ -337,7 +337,7 @@ static bool any_stuck(struct saying *to, struct hang *h)
 
 /* --- a circle --- */
 
-/* A member of the exchange in which `r` stands that stands elsewhere. */
+/* A member of the operation that `r` is in, which is elsewhere. */
 static uint32_t waits_for(const struct hang *h, uint32_t r)
 {
 	const struct group *g;
@@ -386,7 +386,7 @@ static bool any_circle(struct saying *to, struct hang *h)
 	return false;
 }
 
-/* How many stand in exchanges that this rank is a member of, as the last step that ended knew them. */
+/* How many ranks wait in operations that this rank is a member of, by the last complete step. */
 static uint32_t missed(const struct hang *h, uint32_t rank)
 {
 	uint32_t n = 0;
@@ -401,7 +401,7 @@ static uint32_t missed(const struct hang *h, uint32_t rank)
 	return n;
 }
 
-/* Ranks of which no record came, in whose exchanges others stand: not known to be well. */
+/* Ranks without a record, for whose operations others wait: not known to be healthy. */
 static void silent_ones(struct saying *to, struct hang *h)
 {
 	struct diag_finding f = { .confidence = 0.5f };

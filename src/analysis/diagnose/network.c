@@ -3,8 +3,8 @@
  * network.c - which NIC, host or leaf switch makes collectives longer: the one that takes part in
  * the slow ones and in few others. Two that take part in the same collectives look alike; both are named.
  *
- * A noisy-or: an exchange through a sick place is longer with probability HIT, one through none
- * with FALSE_ALARM. What one place explains is taken away, and what is left may be another's.
+ * A noisy-or model: an operation through a faulty place is longer with probability HIT, one through
+ * none with FALSE_ALARM. What one place explains is removed; the rest may be due to another place.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -17,23 +17,23 @@
 #define ROUNDS      3
 #define SECOND      4.6  /* log 100: evidence that a second place needs */
 #define ALIKE       0.4f /* of the longest's ratio, that others must have to be of the same cause */
-#define FITS        0.75 /* of a place's exchanges, that must be longer */
+#define FITS        0.75 /* share of a place's operations that must be longer */
 #define FITS_FLAP   0.35 /* the first ones of a step only */
-#define SEVERAL     10.0 /* exchanges of a rank that are longer, beside the worst */
+#define SEVERAL     10.0 /* operations of a rank that are longer, beside the worst */
 #define NAMED       4.0
 #define COUNTED     40.0 /* what an error counter of the place is worth */
 
 static const double prior[] = { [DIAG_RANK] = 9.2, [DIAG_HOST] = 10.4, [DIAG_LEAF] = 11.5 };
 
-/* Steps for which exchanges must be longer before such a place is named. */
+/* Steps for which operations must be longer before such a place is named. */
 static const uint8_t lasts[] = { [DIAG_RANK] = 4, [DIAG_HOST] = 6, [DIAG_LEAF] = 10 };
 
-/* A place in question: a bit for each exchange that is longer, and how many are not. */
+/* A candidate place: a bit for each operation that is longer, and how many are not. */
 struct suspect {
 	struct diag_part part;
 	double counted, named;
 	uint32_t longer, usual;
-	uint64_t set;  /* hash of its exchanges */
+	uint64_t set;  /* hash of its operations */
 	uint32_t last; /* the one that was put last: each counts once */
 };
 
@@ -114,7 +114,7 @@ static void collect(struct tomo *t)
 			t->of[i].named = NAMED;
 }
 
-/* Each exchange counts once for each of its places. */
+/* Each operation counts once for each of its places. */
 static void incidence(struct tomo *t, const uint32_t *member, const uint32_t *first)
 {
 	for (uint32_t c = 0; c < t->d->comms; c++)
@@ -175,7 +175,7 @@ static uint32_t *members_of(struct tomo *t, uint32_t **first)
 
 /* --- findings --- */
 
-/* All with the same exchanges as the likeliest, or the job if that is everybody. */
+/* All places with the same operations as the likeliest one, or the job if that is all of them. */
 static void name_parts(const struct tomo *t, const struct suspect *best, struct diag_finding *f)
 {
 	uint32_t same = 0, ranks = 0;
@@ -286,7 +286,10 @@ static const struct diag_comm *mark(struct tomo *t, bool far)
 				? 2
 				: 1;
 	}
-	/* Of a communicator, the kind of exchange that is longer tells; a flap strikes one of them. */
+	/*
+	 * For a communicator, the kind of operation that is longer matters; a flap hits one of
+	 * them.
+	 */
 	for (uint32_t i = 0; i < t->d->comms && worst && worst->spikes; i++)
 		for (uint8_t op = 0; op < STEP_OPS && t->state[i] == 1; op++) {
 			uint32_t other = comm_at(t->d, t->d->comm[i].comm, op);
@@ -339,7 +342,7 @@ static void far_ones(struct saying *s, struct tomo *t)
 
 /* --- within a host --- */
 
-/* Tokens that are not evenly spread make an exchange as long as the busiest's part. */
+/* Unevenly routed tokens make an operation as long as the part of the busiest rank. */
 static bool is_routed(const struct diag *d, uint32_t comm)
 {
 	for (uint32_t r = 0; r < d->world; r++)
@@ -383,7 +386,9 @@ static void near_ones(struct saying *s)
 
 /* --- by counters alone --- */
 
-/* A NIC or its host link that was always sick, in exchanges that have nothing to compare with. */
+/*
+ * A NIC or its host link that was always faulty, in operations that have nothing to compare with.
+ */
 static void counted_ones(struct saying *s)
 {
 	struct diag *d = s->d;

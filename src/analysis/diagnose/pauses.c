@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pauses.c - what hosts do instead of the step, and say so: garbage, memory, checkpoints. */
+/*
+ * pauses.c - pauses of hosts that the records name: garbage collection, memory allocation,
+ * checkpoints.
+ */
 #include <math.h>
 
 #include "diagnose/state.h"

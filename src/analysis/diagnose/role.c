@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * role.c - who does the same as whom, from the records alone: a role is ranks with the same
- * exchanges and kernels, a cell those of a role whose batch in this step is of the same kind.
+ * role.c - groups ranks that do the same work, from the records alone. A role is the ranks with the
+ * same collectives and kernels; a cell is the ranks of a role whose batches in this step are alike.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,7 +21,7 @@ static uint32_t role_add(struct diag *d, uint32_t hash)
 	return d->roles++;
 }
 
-/* The first and the last stage of a pipeline exchange alike: one begins by sending, the other by
+/* The first and the last stage of a pipeline communicate alike: one begins by sending, the other by
  * receiving. */
 static uint32_t role_hash(const struct step_rec *rec)
 {

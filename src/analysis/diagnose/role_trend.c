@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * role_trend.c - what all ranks of a role have together: what comparing them with each other cannot show.
- * Its own past is all there is to go by; of stages, also the other stages.
+ * role_trend.c - detects changes that all ranks of a role share, which a comparison of its ranks
+ * cannot show. A role is compared with its own past; a pipeline stage also with the other stages.
  */
 #include <math.h>
 #include <string.h>

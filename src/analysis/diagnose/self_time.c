@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * self_time.c - what each rank spends by itself, against ranks that do the same in the same step, then
- * against its own past. Waiting is not counted, so a rank that only waits never stands out.
+ * self_time.c - compares the time that each rank spends by itself with ranks that do the same in
+ * the same step, then with its own past. Waiting is not counted, so a rank that only waits never
+ * stands out.
  *
  * The reference is a lower quantile, not the median: half of a small role may be one sick host.
  */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * verdict_text.h - a verdict in words, in the form of all findings: what it is, what was seen, what it is
- * not, what to do, what that should bring.
+ * verdict_text.h - a verdict in words, in the form of all findings: what it is, the evidence, what
+ * it is not, what to do, and the expected gain.
  */
 #pragma once
 
@@ -24,15 +24,15 @@ extern const char *const diag_kind_what[DIAG_KINDS];
 void diag_words(struct diag_words *w, const struct diag_verdict *v);
 
 struct json;
-/* What it rests on, as members of an object that is open. */
+/* The evidence, as members of the open object. */
 void diag_json(struct json *j, const struct diag_verdict *v);
 
-/* Verdicts of a whole recording: each place and way to know it once, the newest word on it. */
+/* Verdicts of a whole recording: the newest one for each place and kind of evidence. */
 struct diag_case {
 	struct diag_verdict v;
 	uint32_t last; /* step in which it was last seen */
 	float most;    /* highest gain */
-	bool act;      /* it was, at any time */
+	bool act;      /* it was actionable at any time */
 };
 struct diag_cases {
 	struct diag_case *c; /* owned */
@@ -41,6 +41,6 @@ struct diag_cases {
 };
 /* A diag_verdict_fn: arg is the cases. */
 void diag_cases_hear(void *arg, const struct diag_verdict *v);
-/* Acts first, the costliest first. */
+/* Actionable ones first, the costliest first. */
 void diag_cases_sort(struct diag_cases *c);
 void diag_cases_fini(struct diag_cases *c);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * whatif.c - what a step would take without a cause, in closed form from the ranks' sums.
+ * whatif.c - estimates how long a step would take without a cause, in closed form from the ranks'
+ * sums.
  *
- * A pipeline of P stages and M micro-batches takes the sum of the stages' times for one micro-batch
- * and M - 1 times the longest of them; without stages P and M are 1. What is not explained by it
- * stays what it is. Fixed is what is as its like. Of several causes the costliest is fixed first,
- * so that what it hides counts, too.
+ * A pipeline of P stages and M micro-batches takes the sum of the stages' times for one
+ * micro-batch, plus M - 1 times the longest of them; without stages P and M are 1. The time that
+ * this does not explain stays as it is. A fixed rank is as fast as its peers. Of several causes the
+ * costliest is fixed first, so that the causes which it hides count, too.
  */
 #include <math.h>
 #include <string.h>

@@ -9,9 +9,10 @@
  *	overlap comm and compute ran at once; exposed comm = comm - overlap
  *	exposed copy = busy - (compute or comm ran)
  *
- * unseen  it was idle because steps were left out: neither span nor idle
+ * unseen  idle while steps were unsampled: counts neither as span nor as idle
  *
- * GPU work counts whether or not its launch was seen: `attributed` counts those whose was.
+ * GPU work counts whether or not its launch was recorded; `attributed` counts kernels whose launch
+ * was.
  */
 #pragma once
 
@@ -29,7 +30,7 @@ struct breakdown {
 	uint64_t compute_ns, comm_ns, memory_ns;
 	uint64_t overlap_ns, exposed_comm_ns, exposed_copy_ns;
 	uint64_t kernels, attributed, copies, memsets;
-	uint64_t gaps; /* how many times it was idle */
+	uint64_t gaps; /* number of idle gaps */
 	uint64_t unseen_ns;
 };
 
@@ -142,7 +143,7 @@ struct gap {
 
 typedef void gap_fn(void *arg, const struct gap *g);
 
-/* Goes on with *s, from the beginning if that is all zero; breakdown_end() then gives the
- * totals. `launch` as in struct insight, or NULL; gaps are reported in order. */
+/* Continues with *s, which is all zero at first; breakdown_end() then gives the totals. `launch` as
+ * in struct insight, or NULL; gaps are reported in order. */
 int breakdown_tracks(struct sum *s, const struct trace *t, struct names *n, const uint32_t *launch,
 		     const uint32_t *track, size_t tracks, gap_fn *fn, void *arg);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collective.c - who came last to each collective.
+ * collective.c - finds the rank that came last to each collective.
  *
- * Collectives that carry a number are matched by it, in their group. Of others the n-th call of the
- * same name in the same group of one rank is the n-th of another's; a name that ranks ran a
- * different number of times is left out. Kernels whose launch was not seen belong to what ran
- * before the recording: they are left out where any launch was seen.
+ * Collectives that carry a sequence number are matched by it, within their group. Others are
+ * matched by order: the n-th call of a name in a group of one rank is the n-th of every other rank;
+ * a name that ranks ran a different number of times is skipped. Kernels without a recorded launch
+ * began before the recording: they are skipped if any launch was recorded.
  */
 #include <errno.h>
 #include <stdlib.h>

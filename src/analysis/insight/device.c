@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* device.c - each GPU of each rank: breakdown, streams, classes, copies, launches, idle causes. */
+/*
+ * device.c - summarizes each GPU of each rank: breakdown, streams, classes, copies, launches, idle
+ * causes.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diff.c - profiles of runs, and what differs between two of them. */
+/* diff.c - profiles of runs, and the differences between two of them. */
 #include "insight/diff.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 /*
  * diff.h - two runs, ranks or windows of steps side by side. Pure.
  *
- * A profile takes the mean step apart (or, without steps, the mean span of a GPU) into parts that
- * sum to it: compute by class, communication and copies that nothing hides, idle by cause.
+ * A profile splits the mean step (or, without steps, the mean span of a GPU) into parts that sum to
+ * it: compute by class, exposed communication and copies, idle time by cause.
  */
 #pragma once
 
@@ -35,7 +35,7 @@ struct profile {
 	double step_ns, sd_ns; /* mean and standard deviation of the steps */
 	double part_ns[PROFILE_PARTS];
 	double busy_ns;
-	const char *gpu; /* its name; NULL: not said, or several */
+	const char *gpu; /* its name; NULL: unknown, or several */
 	struct profile_table roll[ROLLS];
 	const struct findings *fs; /* borrowed */
 };
@@ -71,7 +71,7 @@ struct diff {
 	bool sure;             /* the interval is known: */
 	double lo_ns, hi_ns;   /* 95 % of the difference */
 	double explained;      /* share of what changed that has a name */
-	double likeness;       /* of the classes of kernels, 0 to 1 */
+	double likeness;       /* similarity of the classes of kernels, 0 to 1 */
 	struct diff_table roll[ROLLS];
 };
 

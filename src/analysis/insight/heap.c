@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* heap.c - from readings of counters to points of an allocator's history; see heap.h. */
+/* heap.c - turns readings of counters into points of an allocator's history; see heap.h. */
 #include "insight/heap.h"
 
 #include <errno.h>

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * heap.h - what the allocator of each device held, step by step. Pure: an insight in.
+ * heap.h - memory held by the allocator of each device, step by step. Pure: an insight in.
  *
- * From the counters of base/memory.tbl.h, which the probe for PyTorch writes and imports have.
+ * It uses the counters of base/memory.tbl.h, which the probe for PyTorch writes and imported traces
+ * contain.
  */
 #pragma once
 
 #include "base/counters.h"
 #include "insight/insight.h"
 
-#define HEAP_NONE UINT64_MAX /* not said */
+#define HEAP_NONE UINT64_MAX /* unknown */
 
-/* At the end of a step; without steps, of a part of the time. */
+/* The state at the end of a step; without steps, at the end of a part of the time. */
 struct heap_point {
 	uint64_t step; /* its number, or HEAP_NONE */
 	uint64_t ns;   /* of the last reading */
-	uint64_t high; /* most allocated in it, as far as was read */
+	uint64_t high; /* highest allocation in it that was read */
 	uint64_t v[MEMORIES];
 };
 
@@ -29,8 +30,8 @@ struct heap {
 	bool grows;         /* growth is known: enough steps after the warm-up */
 	double growth;      /* bytes a step, a line through the last three quarters */
 	uint64_t retries;   /* while it was looked at; */
-	uint64_t ooms;      /* HEAP_NONE: not said */
-	double unused;      /* share of what is reserved, at the end; below 0: not said */
+	uint64_t ooms;      /* HEAP_NONE: unknown */
+	double unused;      /* unused share of the reserved memory, at the end; below 0: unknown */
 	double unused_most; /* and where it was highest, after the warm-up */
 };
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * heat.h - ranks x steps: how much more of something each takes than the median of its step.
+ * heat.h - ranks x steps: how much longer each rank takes than the median of its step.
  *
- * Thousands of ranks and steps are as many cells as HEAT_CELLS; steps beyond are taken together.
- * Values come in two passes: which ranks and steps there are (heat_note()), then the values (heat_add()).
+ * Thousands of ranks and steps are reduced to HEAT_CELLS cells; further steps share cells. Values
+ * come in two passes: first the ranks and steps (heat_note()), then the values (heat_add()).
  */
 #pragma once
 
@@ -40,7 +40,7 @@ struct heat_sum {
 /* -ENOMEM */
 int heat_note(struct heat *h, uint32_t process, int32_t rank, uint64_t step);
 int heat_lay(struct heat *h, size_t cells_max);
-/* After heat_lay(); what was not noted is left out. */
+/* After heat_lay(); values that were not noted are ignored. */
 void heat_add(struct heat *h, uint32_t process, int32_t rank, uint64_t step, double value);
 /* Values become shares above the median: of the ranks in the same column, of one rank's own columns. */
 int heat_close(struct heat *h);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host.c - what host threads did about their GPUs: waiting for them, fetching input, allocating. */
+/*
+ * host.c - what host threads did that GPUs depend on: waiting for them, fetching input, allocating.
+ */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -52,7 +52,7 @@ struct idle_launch {
 	struct idle_spans sync, input;
 };
 
-/* What the thread of such a call did: waited for a GPU. */
+/* Whether such a call waited for a GPU. */
 bool idle_is_sync(uint32_t kind, enum call call);
 
 /* The parts of the gap from..to; they sum to its length. l is NULL: the launch was not seen. */
@@ -60,6 +60,6 @@ void idle_parts(uint64_t part[IDLE_CAUSES], uint64_t from, uint64_t to,
 		const struct idle_launch *l);
 enum idle_cause idle_most(const uint64_t part[IDLE_CAUSES]); /* the cause of the longest part */
 
-/* What is before the end of the last unsampled step that touches the gap was not recorded: where
- * the gap begins then. */
+/* Where a gap begins if unsampled steps touch it: at the end of the last of them, because nothing
+ * was recorded before. */
 uint64_t idle_seen_from(struct idle_spans unsampled, uint64_t from, uint64_t to);

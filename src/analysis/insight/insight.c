@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* insight.c - everything that reports and findings read, computed once; see insight.h. */
+/* insight.c - computes everything that reports and findings read, once; see insight.h. */
 #include "insight/insight.h"
 
 #include <errno.h>

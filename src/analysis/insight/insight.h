@@ -4,7 +4,7 @@
  *
  *	insight_new(&in, t)   everything below, in a few passes
  *
- * Reports, findings, diff and what-if read it. Indices of events are those of t->event[].
+ * Reports, findings, diff and what-if read the result. Indices of events are those of t->event[].
  */
 #pragma once
 
@@ -20,7 +20,7 @@
 
 #define NO_EVENT UINT32_MAX
 
-#define INSIGHT_GAPS 8u /* the longest of each device are kept to look at */
+#define INSIGHT_GAPS 8u /* the longest gaps of each device are kept */
 
 struct insight_gap {
 	uint64_t start_ns, end_ns;
@@ -46,7 +46,7 @@ struct insight_copy {
 
 struct insight_class {
 	uint64_t count, ns;
-	double variance; /* of ns, if steps were left out; of a sweep alone */
+	double variance; /* of ns, if steps were unsampled; set by a sweep only */
 };
 
 struct insight_stream {
@@ -74,7 +74,7 @@ struct insight_device {
 	uint64_t host_name_ns;
 };
 
-#define GAP_SHORT_NS    200000u /* longer gaps are not launching, but something else */
+#define GAP_SHORT_NS    200000u /* longer gaps are not due to launching */
 #define SMALL_KERNEL_NS 10000u  /* about what a launch costs */
 
 struct insight_step {
@@ -121,7 +121,9 @@ struct insight_host_table {
 	size_t rows;
 };
 
-/* What the host launched GPU work for: a row for each kernel, op and module of a file. */
+/*
+ * GPU work by the op and module that launched it: a row for each kernel, op and module of a file.
+ */
 struct insight_work_row {
 	int32_t rank;
 	uint32_t file, name;
@@ -136,7 +138,7 @@ struct insight_work_table {
 	size_t rows;
 };
 
-/* What a process's host did about its GPUs. */
+/* What the host threads of a process did that its GPUs depend on. */
 struct insight_host {
 	uint64_t syncs, sync_ns;                  /* calls that waited for a GPU */
 	uint64_t inputs, input_ns;                /* ranges that fetched input */
@@ -145,7 +147,7 @@ struct insight_host {
 	uint32_t sync_in; /* name of the range around the longest, else its own */
 };
 
-/* What a thread did that idle GPUs may be due to. */
+/* Spans of a thread that may explain idle GPUs. */
 enum span_kind { SPAN_SYNC, SPAN_INPUT, SPAN_KINDS };
 
 struct insight_spans {
@@ -153,8 +155,8 @@ struct insight_spans {
 	size_t *track_first;       /* owned: tracks + 1 offsets */
 };
 
-/* The same collective on several ranks: it ends for all together, so who spends least time in
- * it came last, and the others' longer time is waiting. No clocks are compared. */
+/* A collective ends for all ranks together: the rank that spends the least time in it came last,
+ * and the additional time of the others is waiting. No clocks are compared. */
 struct rank_wait {
 	uint32_t file;
 	int32_t rank;
@@ -170,7 +172,7 @@ struct waits {
 	size_t ranks;
 	uint64_t matched;  /* collectives in which at least two took part */
 	uint64_t total_ns; /* waiting of all */
-	uint32_t late;     /* the file that is blamed for most */
+	uint32_t late;     /* the file that causes the most waiting */
 };
 
 /* One rank's part in one collective. */
@@ -179,22 +181,22 @@ struct wait_share {
 	uint32_t name;
 	uint64_t group;
 	uint64_t number; /* in its group; 0: the n-th of its name */
-	uint32_t size;   /* ranks that take part: only what all of them have counts; 0: not known */
+	uint32_t size;   /* ranks of the group: only complete collectives count; 0: not known */
 	uint32_t orphan; /* of a device, + 1, and its launch was not seen; 0: it was */
 	uint64_t start_ns, dur_ns;
 	uint32_t traffic;   /* of insight.traffic, + 1; 0: none */
-	uint32_t seen;      /* told by waits_match(): ranks that were seen in it; 0: not matched, */
+	uint32_t seen;      /* set by waits_match(): ranks that were seen in it; 0: not matched, */
 	uint64_t waited_ns; /* and how long this one waited */
 };
 
-/* Adds up what the shares say, in any order, to rank[0] to rank[ranks - 1]; sorts them. */
+/* Sums the shares, which are in any order, into rank[0] to rank[ranks - 1]; sorts them. */
 void waits_match(struct waits *w, struct wait_share *share, size_t n);
-/* Of shares that were cut off somewhere: of each kind the first ones that all of its ranks have. The
- * number of those, which are in front then. */
+/* For shares that were cut off somewhere: keeps of each kind the first ones that all of its ranks
+ * have. These are moved to the front; returns their number. */
 size_t waits_trim(struct wait_share *share, size_t n);
 bool waits_for_all(const char *name);
 
-/* What was allocated, as counters said. */
+/* Allocated memory, from counters. */
 #define MEMORY_PARTS 16u
 
 struct insight_memory {
@@ -208,7 +210,7 @@ struct insight_memory {
 struct insight_compile {
 	uint32_t process, name;
 	uint64_t count, ns;
-	uint64_t first_start_ns, first_ns; /* the first time is what it costs to have one */
+	uint64_t first_start_ns, first_ns; /* the first compilation is unavoidable */
 	struct event last;
 };
 
@@ -235,17 +237,17 @@ struct insight {
 	struct insight_host_table on_host[HOST_ROLLS];
 	struct roofs roofs;             /* of kernels: roof.h */
 	struct traffic traffic;         /* of copies and collectives: traffic.h */
-	struct pm_uses pm;              /* what counters said of them: pm.h */
+	struct pm_uses pm;              /* their counters: pm.h */
 	struct insight_work_table work; /* empty where there are no ops, modules or ranges */
 	struct samples samples;         /* where threads were: samples.h */
 	struct insight_compile *compile;
 	size_t compiles;
 	struct join *join;              /* owned; NULL, or what telemetry shows: join.h */
 	size_t devices, streams, steps; /* only devices that did something */
-	uint64_t left_out;              /* unsampled steps: not among `steps` */
-	bool swept;    /* of sweep.c: has only devices, streams, their breakdowns and classes */
+	uint64_t unsampled;             /* unsampled steps: not among `steps` */
+	bool swept;    /* by sweep.c: only devices, streams, their breakdowns and classes */
 	bool parted;   /* of stretch.h: what is by event is gone */
-	uint64_t torn; /* work whose call may have been given up, in stretches; see stretch.c */
+	uint64_t torn; /* work whose call may have been dropped, in stretches; see stretch.c */
 	uint64_t lo_ns, hi_ns;   /* the stretch; all there is if it is not parted */
 	struct insight_state *x; /* owned: state.h */
 	size_t kinds[EVENT_MAX]; /* how many events of each: many passes have nothing to do */
@@ -257,8 +259,8 @@ int insight_new(struct insight **out, const struct trace *t);
 int insight_new_breakdown(struct insight **out, const struct trace *t);
 void insight_free(struct insight *in); /* NULL is allowed */
 
-/* What a GPU event was launched for, or NO_EVENT: the innermost op around its launch, and the
- * innermost module (also of an op; of the backward pass, that of its forward op). */
+/* The innermost op around the launch of a GPU event, or NO_EVENT; and the innermost module (also of
+ * an op; in the backward pass, that of its forward op). */
 uint32_t insight_op(const struct insight *in, uint32_t gpu_event);
 uint32_t insight_module(const struct insight *in, uint32_t event);
 bool insight_is_module(const struct insight *in, uint32_t event);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * link.c - the joins: what encloses a host event, and which call launched a GPU event.
+ * link.c - joins events: which range encloses a host event, and which call launched a GPU event.
  *
- * Calls are found by (process, correlation id); the kernels of a graph share one. An op that
- * does not enclose the launch on its own thread is found by External id; so is that of GPU work
- * whose call was not seen, which stays without a launch.
+ * Calls are found by (process, correlation id); the kernels of a graph share one. An operator that
+ * does not enclose the launch on its own thread is found by External id. So is the operator of GPU
+ * work whose call was not recorded; that work stays without a launch.
  */
 #include "insight/state.h"
 

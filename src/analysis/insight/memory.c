@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memory.c - what was allocated over time, from counters, and how low it fell in each part. */
+/* memory.c - allocated memory over time, from counters, and the low point of each part. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 
 #include "base/vec.h"
 
-/* The same exchange seen by two nodes. */
+/* The same collective seen by two nodes. */
 struct pair {
 	uint32_t a, b; /* a < b */
 	int64_t at;    /* on b's clock */
@@ -219,16 +219,16 @@ int64_t offset_at(const struct offset *o, int64_t ns)
 	return o->off_ns + (int64_t)llround(o->drift * (double)(ns - o->at_ns));
 }
 
-struct offset offset_combine(const struct offset *exchanges, const struct offset *trips)
+struct offset offset_combine(const struct offset *collectives, const struct offset *trips)
 {
 	int64_t apart;
 
-	if (!exchanges->known || !trips->known)
-		return exchanges->known ? *exchanges : *trips;
-	apart = offset_at(exchanges, trips->at_ns) - trips->off_ns;
+	if (!collectives->known || !trips->known)
+		return collectives->known ? *collectives : *trips;
+	apart = offset_at(collectives, trips->at_ns) - trips->off_ns;
 	if (apart < 0)
 		apart = -apart;
-	return apart <= exchanges->err_ns + trips->err_ns && trips->err_ns < exchanges->err_ns
+	return apart <= collectives->err_ns + trips->err_ns && trips->err_ns < collectives->err_ns
 		       ? *trips
-		       : *exchanges;
+		       : *collectives;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * offset.h - by how much the clocks of nodes differ, from exchanges that end for all together.
+ * offset.h - by how much the clocks of nodes differ, from collectives that end for all ranks
+ * together.
  *
- * Of each exchange that two nodes were in, the difference of its ends on their clocks is the difference
- * of the clocks, and what one left later. The median over many is the estimate, half of what the middle
- * half of them spans its error, and never less than OFFSET_FLOOR_NS, by which ends differ in truth.
- * Nodes are joined by a spanning tree of those that share exchanges, the surest edges first; errors
- * add up along it. A steady drift is reported as such. Pure.
+ * For each collective of two nodes, the difference of its ends on their clocks is the difference of
+ * the clocks plus how much later one node left. The median over many is the estimate. Its error is
+ * half of the interquartile range, at least OFFSET_FLOOR_NS: real ends differ by as much. Nodes are
+ * joined by a spanning tree over shared collectives, the surest edges first; errors add up along
+ * the tree. A steady drift is reported as such. Pure.
  */
 #pragma once
 
@@ -15,11 +16,11 @@
 #include <stdint.h>
 
 #define OFFSET_FLOOR_NS 20000 /* completion skew of collectives */
-#define OFFSET_LEAST    3u    /* exchanges that two nodes must share */
+#define OFFSET_LEAST    3u    /* collectives that two nodes must share */
 #define OFFSET_DRIFT    16u   /* that a drift is estimated from */
 
 struct offset_end {
-	uint64_t what; /* which exchange: communicator, kind and number */
+	uint64_t what; /* which collective: communicator, kind and number */
 	uint32_t node; /* from 0 on */
 	int64_t ns;    /* when it ended there, on that node's clock */
 };
@@ -30,25 +31,25 @@ struct offset {
 	int64_t err_ns;
 	int64_t at_ns;
 	double drift;   /* ns for each ns of the node's clock */
-	uint32_t pairs; /* exchanges that say so; of the first node 0 */
+	uint32_t pairs; /* collectives behind the estimate; of the first node 0 */
 };
 
-/* Sorts `e`; fills out[nodes], node 0 being what others are held against. -ENOMEM, -EINVAL: a node
- * beyond `nodes`. */
+/* Sorts `e`; fills out[nodes], relative to node 0. -ENOMEM, -EINVAL: a node beyond `nodes`. */
 int offset_find(struct offset *out, uint32_t nodes, struct offset_end *e, size_t n);
 
-/* What to take off a time of the node's clock. */
+/* The correction to subtract from a time of the node's clock. */
 int64_t offset_at(const struct offset *o, int64_t ns);
 
 /*
- * Two estimates of one node: by exchanges, and by a relay's round trips. Where they agree within both
- * errors the one with the smaller error; else that of the exchanges: a network that is slower one
- * way than the other deceives a round trip, never the common end of an exchange.
+ * Combines two estimates of one node: by collectives, and by a relay's round trips. If they agree
+ * within both errors, the one with the smaller error counts; otherwise that of the collectives: a
+ * network that is slower one way than the other distorts a round trip, never the common end of a
+ * collective.
  */
-struct offset offset_combine(const struct offset *exchanges, const struct offset *trips);
+struct offset offset_combine(const struct offset *collectives, const struct offset *trips);
 
 struct trace;
-/* Corrects the wall times of a trace's files that come from several stores, and tells the largest
+/* Corrects the wall times of a trace's files that come from several stores, and returns the largest
  * correction and error; both 0: there was none. */
 struct offset_most {
 	int64_t off_ns, err_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* offset_trace.c - the clocks of the stores that a trace was made of, brought together. */
+/* offset_trace.c - aligns the clocks of the stores that make up a trace. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * op.c - operators and modules of a framework by their time on the host, and the work that shapes
- * tell of.
+ * op.c - operators and modules of a framework by their time on the host, and the work that follows
+ * from shapes.
  *
- * An operator of the backward pass lies in no module. It has the number of the operator that it is
- * the gradient of: the last one that began with that number, as those before it only looked at the
- * counter. Work is an operator's whose formula is known, and not again that of those inside it.
+ * An operator of the backward pass lies in no module. It carries the sequence number of its forward
+ * operator: the last one that began with that number, as earlier ones only read the counter. Work
+ * counts for the operator whose formula is known, and not again for the operators inside.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay.c - runs the simulator for each finding whose cause it can take away. */
+/* replay.c - runs the simulator for each finding whose cause it can remove. */
 #include "insight/replay.h"
 
 #include <errno.h>

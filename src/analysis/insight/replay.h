@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay.h - the critical path of a trace, and its steps replayed without what findings name. */
+/*
+ * replay.h - the critical path of a trace, and its steps replayed without the causes that findings
+ * name.
+ */
 #pragma once
 
 #include "insight/find/finding.h"
@@ -17,10 +20,10 @@ struct replay {
 	int64_t with_ns[FAMILIES];  /* span under the change of replay_word[], or REPLAY_NONE */
 };
 
-/* What is changed for a finding, for people; NULL: it cannot be replayed. It is a bound on what
- * fixing it brings: no host takes no time. */
+/* The change that is replayed for a finding, for people; NULL: it cannot be replayed. The result is
+ * an upper bound for a fix: no host takes zero time. */
 extern const char *const replay_word[FAMILIES];
 
-/* The trace need not be all that the findings are of. -ENODATA: there is nothing to replay. */
+/* The trace may be a part of the one with the findings. -ENODATA: there is nothing to replay. */
 int replay_new(struct replay **out, const struct trace *t, const struct findings *fs);
 void replay_free(struct replay *r); /* NULL is allowed */

@@ -3,8 +3,8 @@
  * sampling_estimator.h - the steps of a process as blocks, recorded or unsampled; what a
  * recorded block stands for, and how sure sums over such blocks are.
  *
- * What was launched in a block may run after it: work belongs to the last recorded block that
- * began before it. Blocks are the units that were drawn (abi/trial.h).
+ * Work that was launched in a block may run after it: work belongs to the last recorded block that
+ * began before it. Blocks are the sampling units (abi/trial.h).
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 
 struct chosen_block {
 	uint64_t from_ns, to_ns;
-	uint32_t weight; /* counts so often; 0: it was left out */
+	uint32_t weight; /* number of steps that each of its steps stands for; 0: unsampled */
 	double step_ns;  /* time of its steps */
 };
 
@@ -25,7 +25,7 @@ struct chosen {
 };
 
 void chosen_fini(struct chosen *c);
-/* Steps of one thread, in order. weight 0: left out. -ENOMEM. */
+/* Steps of one thread, in order. weight 0: unsampled. -ENOMEM. */
 int chosen_step(struct chosen *c, uint64_t start_ns, uint64_t dur_ns, uint32_t weight);
 /* The block that work from ns on belongs to, or CHOSEN_NONE: from before all of them. *hint: where
  * the last one was; 0 at first. Times may go back. */
@@ -34,14 +34,14 @@ size_t chosen_at(const struct chosen *c, size_t *hint, uint64_t ns);
 uint64_t chosen_unseen(const struct chosen *c, uint64_t start_ns, uint64_t end_ns);
 
 struct chosen_sum {
-	double ns;       /* of all blocks, left out or not */
-	double times;    /* of what was recorded where there was a choice, weighted: times this */
+	double ns;       /* of all blocks, recorded or unsampled */
+	double times;    /* factor for the weighted sums of recorded blocks */
 	double variance; /* of ns */
 };
 
 /* y: of each block, `stride` apart: what was recorded in it. */
 struct chosen_sum chosen_sum(const struct chosen *c, const double *y, size_t stride);
 
-/* A variance from few units is itself a guess: what to multiply it by, so that 1.96 of its roots hold
- * with 95 %. units: (sum of weights)^2 / sum of their squares. */
+/* The factor that corrects a variance from few units, so that 1.96 standard deviations are a 95 %
+ * interval. units: (sum of weights)^2 / sum of their squares. */
 double chosen_few(double units);

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shift.h - where a series changes its level, told as it comes, in constant memory.
+ * shift.h - detects where a series changes its level, value by value, in constant memory.
  *
  *	struct shifts s = { .n = 0 };
  *	for (...) if (shifts_add(&s, v, &c)) ...;
  *	if (shifts_end(&s, &c)) ...;
  *
  * A change: of SHIFT_WIDTH values before and as many after, nearly all pairs are ordered the same
- * way, and the medians differ by a twentieth. Ranks, not means: single slow values do not count,
- * and a series that jumps between two levels all the time is at neither.
+ * way, and the medians differ by 5 %. Ranks, not means: single slow values do not count, and a
+ * series that jumps between two levels all the time is at neither.
  */
 #pragma once
 

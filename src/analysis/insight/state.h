@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * state.h - how an insight comes about: passes that add the events of one stretch of time to what is
- * known, and what they keep from one stretch to the next. Of the files in this folder alone.
+ * state.h - the passes that build an insight: each adds the events of one stretch of time. This is
+ * what they keep from one stretch to the next. Private to this folder.
  *
- * Whoever adds a pass: count an event once, in the stretch where it starts (event_counts()), or, if
- * what is inside it matters, in the one where it ends (event_ended()); keep sums by name, and nothing
- * by index of an event. What was there before the stretch is in the trace as well if something may
- * still refer to it (stretch.c says what), flagged TRACE_SEEN.
+ * A new pass counts an event once: in the stretch where it starts (event_counts()), or, if it needs
+ * what is inside the event, in the one where it ends (event_ended()). It keeps sums by name, and
+ * nothing by index of an event. Earlier events that something may still refer to (stretch.c lists
+ * them) are in the trace as well, flagged TRACE_SEEN.
  */
 #pragma once
 
@@ -42,7 +42,7 @@ struct state_process {
 	size_t step_first, steps; /* into insight.step[] */
 	size_t step_from;         /* steps before it are over */
 	size_t left_first, lefts; /* into insight_state.left[], in order */
-	uint64_t idle_ns;         /* its devices may be idle since */
+	uint64_t idle_ns;         /* since when its devices may be idle */
 	bool gave_up;             /* calls whose work had not begun were too many to keep */
 };
 
@@ -158,7 +158,10 @@ int insight_samples(struct insight *in);
 int insight_samples_end(struct insight *in);
 int insight_ops(struct insight *in); /* op.c */
 int insight_ops_end(struct insight *in);
-/* Of an operator by its shapes; NULL: none, no formula, or no memory. Until the next call. */
+/*
+ * The work of an operator by its shapes; NULL: none, no formula, or no memory. Valid until the next
+ * call.
+ */
 const struct op_work *insight_op_work(struct insight *in, const struct event *e);
 int insight_tables(struct insight *in); /* table.c */
 int insight_tables_end(struct insight *in);
@@ -176,7 +179,7 @@ int insight_memory(struct insight *in);
 int insight_memory_end(struct insight *in);
 int insight_compiles(struct insight *in); /* compile.c */
 
-/* stretch.c: what the next stretch will refer to. */
+/* stretch.c: keeps the events that the next stretch may refer to. */
 int insight_keep(struct insight *in);
 
 /* samples.c: the samples of a gap, of the thread `track` that launched what ended it. l is NULL: not

@@ -39,10 +39,10 @@ static size_t find_steps(struct insight *in, uint32_t process, uint32_t track)
 		if (e->kind != EVENT_STEP || e->start_ns < end || !e->dur_ns)
 			continue;
 		end = event_end(e);
-		if (e->flags & EVENT_LEFT_OUT) {
+		if (e->flags & EVENT_UNSAMPLED) {
 			in->x->left[in->x->lefts++] =
 				(struct insight_span){ e->start_ns, end, (uint32_t)i };
-			in->left_out++;
+			in->unsampled++;
 			continue;
 		}
 		in->step[in->steps + n++] = (struct insight_step){
@@ -148,7 +148,7 @@ int insight_steps_begin(struct insight *in)
 		if (in->t->event[i].kind != EVENT_STEP)
 			continue;
 		all++;
-		left += (in->t->event[i].flags & EVENT_LEFT_OUT) != 0;
+		left += (in->t->event[i].flags & EVENT_UNSAMPLED) != 0;
 	}
 	in->step = calloc(all + 1, sizeof(*in->step));
 	in->x->left = calloc(left + 1, sizeof(*in->x->left));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stretch.c - which of the host's events a later stretch may refer to. It keeps, with all that
+ * stretch.c - chooses the host events that a later stretch may refer to. It keeps, with all that
  * encloses them,
  *
  *	calls     whose work has not begun, or only just; those of graphs, whose kernels share one

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sweep.c - work track by track as keys: its start, and with it length and class. See sweep.h. */
+/* sweep.c - work, track by track, as keys: start, length and class. See sweep.h. */
 #include "insight/sweep.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sweep.h - the breakdown of work that is not kept as events: sixteen bytes of each instead of
- * forty-eight, and nothing is sorted that came in order. Times and counts are those of
- * insight_new_breakdown(), a test says; launches, copies, idle causes and steps are not looked at.
+ * sweep.h - the breakdown without events in memory: it keeps sixteen bytes of each instead of
+ * forty-eight, and does not sort what came in order. Times and counts are those of
+ * insight_new_breakdown(), as a test shows; launches, copies, idle causes and steps are left out.
  */
 #pragma once
 
@@ -15,11 +15,11 @@ struct sweep;
 int sweep_new(struct sweep **out, const struct trace *t);
 void sweep_free(struct sweep *s); /* NULL is allowed */
 
-/* What is no work of a GPU is passed over. -ENOMEM; -ERANGE: it is longer than a sweep can say. */
+/* Events that are not GPU work are skipped. -ENOMEM; -ERANGE: longer than a sweep can represent. */
 int sweep_add(struct sweep *s, const struct work *w);
 
 /* A step of a process with unsampled steps, before its work: weight as in sampling_estimator.h.
- * Classes then count for all steps, and what was not seen is no idle time. */
+ * Classes are then estimates for all steps, and unsampled time is not idle time. */
 int sweep_step(struct sweep *s, uint32_t process, uint64_t start_ns, uint64_t dur_ns,
 	       uint32_t weight);
 

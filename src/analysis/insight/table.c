@@ -2,8 +2,9 @@
 /*
  * table.c - GPU time by name of kernel, op or module, for each file.
  *
- * Two passes over a file's streams: count, then lay durations out name by name, so that the
- * quantiles are exact. Stretch by stretch there is no room for that: a sketch of each row is kept.
+ * Two passes over a file's streams: the first counts, the second lays durations out name by name,
+ * so that the quantiles are exact. Stretch by stretch there is no room for that: each row keeps a
+ * sketch.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * backend.h - one device behind OpenCL or CUDA, as far as measuring it needs: a program from
+ * backend.h - one device behind OpenCL or CUDA, as far as a measurement needs it: a program from
  * source, one buffer, launches of its kernels, waiting.
  *
- * Neither is linked: the libraries are loaded when they are asked for. Functions give 0 or
- * -errno; then `why` says what the vendor's library said.
+ * Neither library is linked: both are loaded on demand. Functions return 0 or -errno; on failure
+ * `why` has the vendor library's message.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 #define BACKEND_WHY  512u
 #define BACKEND_HOST (32ull << 20)
 
-/* What goes before the kernels (kernels.h) for a type: T and how to count with it. */
+/* The source that precedes the kernels (kernels.h) for a type: T and its arithmetic. */
 struct variant {
 	const char *text; /* until the next is asked for */
 	uint32_t flops;   /* of one MAD of one work-item */
@@ -40,18 +40,22 @@ struct backend_ops {
 	bool (*variant)(const struct backend *b, enum gpu_type t, bool tensor, struct variant *out);
 	int (*build)(struct backend *b,
 		     const struct variant *v); /* in the place of the one before */
-	int (*buffer)(
-		struct backend *b,
-		uint64_t
-			bytes); /* so, too; a CPU's is zeros: it touches its pages, and NaNs are slow */
+	int (*buffer)(struct backend *b,
+		      uint64_t bytes); /* so, too; a CPU's is zeroed: touches pages, no NaNs */
 	int (*launch)(struct backend *b, const char *kernel, uint32_t groups, uint32_t n,
 		      uint32_t reps);
 	int (*finish)(struct backend *b); /* all that was launched is done */
-	/* Between the buffer and memory of the host's that is the backend's own, of BACKEND_HOST bytes; and wait. */
+	/*
+	 * Copies between the buffer and host memory of the backend, of BACKEND_HOST bytes; and
+	 * waits.
+	 */
 	int (*copy_in)(struct backend *b, uint64_t bytes);
 	int (*copy_out)(struct backend *b, uint64_t from, uint64_t bytes);
 	void *(*host)(struct backend *b); /* that memory; NULL: none was copied yet */
-	/* The buffer's address for libraries that take one, and its device the one that calls are for; 0: has none. */
+	/*
+	 * The buffer's address for libraries that need one; makes its device the current one. 0: it
+	 * has none.
+	 */
 	uint64_t (*address)(struct backend *b);
 	void (*close)(struct backend *b);
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host.c - see host.h. A thread on each core that this process may use; each touches its own part of the arrays first,
- * so that it lies on the thread's own NUMA node, as STREAM with OpenMP has it. What is written counts once.
+ * host.c - see host.h. One thread runs on each core that this process may use. Each touches its own
+ * part of the arrays first, so that the part lies on the thread's own NUMA node, as STREAM with
+ * OpenMP has it. Written bytes count once.
  */
 #include "measure/host.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host.h - what the memory of the host carries, all cores at once, as STREAM measures it. */
+/* host.h - the host's memory bandwidth, all cores at once, as STREAM measures it. */
 #pragma once
 
 #include <stdint.h>

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kernels.h - what is run to measure, once for OpenCL C and CUDA C++. A backend's prologue defines
+ * kernels.h - the kernels that are run to measure, once for OpenCL C and CUDA C++. A backend's
+ * prologue defines
  *
  *	KERNEL(name)  the head of a kernel      GLOBAL  the space of buffers
  *	ITEM ITEMS    place in a group, of how many      GROUP GROUPS  of groups
  *	T SET(u) MAD(x, a, b) ADD(x, y)         the type that counts
  *	V VZERO VADD(x, y) VMAD(s, a, x)        the type that is read, of `word` bytes: floats
  *
- * Every kernel has the arguments (GLOBAL V *p, unsigned n, unsigned reps, unsigned zero). The
- * last is 0, which compilers do not know: nothing can be moved out of the loops. What was
- * counted or read ends behind the n * GROUPS words at p, so that it has to be.
+ * Every kernel has the arguments (GLOBAL V *p, unsigned n, unsigned reps, unsigned zero). The last
+ * is 0, which compilers cannot know: nothing can be moved out of the loops. Results are written
+ * behind the n * GROUPS words at p, so that compilers cannot drop the loops.
  */
 #pragma once
 

@@ -120,7 +120,7 @@ struct nccl {
 };
 
 /* In place, on each device's own stream. */
-static int exchange(struct nccl *x, uint64_t bytes)
+static int all_reduce(struct nccl *x, uint64_t bytes)
 {
 	int err = x->ncclGroupStart();
 
@@ -150,7 +150,7 @@ static int ones(struct nccl *x, uint64_t *wrong)
 			((float *)x->b[i]->ops->host(x->b[i]))[k] = 1;
 		err = err ? err : x->b[i]->ops->copy_in(x->b[i], BACKEND_HOST);
 	}
-	err = err ? err : exchange(x, BACKEND_HOST);
+	err = err ? err : all_reduce(x, BACKEND_HOST);
 	for (uint32_t i = 0; i < x->n && !err; i++) {
 		x->b[i]->ops->address(x->b[i]);
 		err = x->b[i]->ops->copy_out(x->b[i], 0, BACKEND_HOST);
@@ -205,7 +205,7 @@ int nccl_all_reduce(struct nccl_result *out, struct backend *const *b, uint32_t 
 		for (uint32_t i = 0; i <= ROUNDS && !err; i++) {
 			double from = (double)clock_mono_ns();
 
-			err = exchange(&x, r.bytes);
+			err = all_reduce(&x, r.bytes);
 			if (i)
 				best = fmin(best, (double)clock_mono_ns() - from);
 		}

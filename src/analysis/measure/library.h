@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * library.h - what NVIDIA's own libraries reach: cuBLAS for a product of matrices, NCCL for an exchange among GPUs.
- * Both are loaded when asked for. 0; -ENOENT: there is no such library; else -errno. `why` has room for BACKEND_WHY.
+ * library.h - peaks that NVIDIA's own libraries reach: cuBLAS for a matrix product, NCCL for a
+ * collective among GPUs. Both are loaded on demand. Functions return 0, -ENOENT if there is no such
+ * library, or -errno. `why` has room for BACKEND_WHY.
  */
 #pragma once
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * measure.h - what a device reaches: peaks by type, bandwidth by working set, the time of an
- * empty kernel, copies from the host. The best of several rounds of each: it is a roof.
+ * measure.h - measures what a device reaches: peaks by type, bandwidth by working set, the time of
+ * an empty kernel, copies from the host. It takes the best of several rounds, because the result is
+ * an upper bound.
  */
 #pragma once
 
@@ -24,10 +25,10 @@ struct measure {
 	size_t levels;
 	double triad_Bps;            /* two read, one written, of the largest set */
 	double out_Bps;              /* to the host */
-	double gemm_flops;           /* of an own product in fp32, not the best there is; 0: none */
+	double gemm_flops;           /* of aon's own fp32 product, not the best possible; 0: none */
 	uint32_t gemm_n, gemm_wrong; /* its rows; of its n x n results those that are not right */
 	double sync_ns;              /* of an empty kernel and waiting for it */
-	bool fits_cache;             /* the largest set does, so that memory was not reached */
+	bool fits_cache;             /* even the largest set does: memory was not measured */
 };
 
 /*
@@ -38,5 +39,5 @@ size_t measure_steps(const struct measure *m, struct measure_level out[MEASURE_L
 
 /* 0 and *out, or -errno; b->why says more. */
 int measure_test(struct measure *out, struct backend *b,
-		 const struct measure_opts *o); /* what tells whether it is well */
+		 const struct measure_opts *o); /* only what shows a faulty device */
 int measure(struct measure *out, struct backend *b, const struct measure_opts *o);

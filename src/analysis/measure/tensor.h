@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tensor.h - the tensor cores of Hopper and data-center Blackwell, which take instructions of their own. */
+/*
+ * tensor.h - the tensor cores of Hopper and data-center Blackwell, which need instructions of their
+ * own.
+ */
 #pragma once
 
 #include "measure/backend.h"

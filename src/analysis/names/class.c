@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* class.c - the tables of class.tbl.h, each name looked at once. */
+/* class.c - the tables of class.tbl.h; each name is classified once. */
 #include "names/class.h"
 
 #include <errno.h>

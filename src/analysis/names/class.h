@@ -27,7 +27,7 @@ enum range_kind { RANGE_OTHER, RANGE_INPUT, RANGE_MEMORY, RANGE_MODULE };
 extern const char *const class_word[CLASSES];   /* for programs */
 extern const char *const class_people[CLASSES]; /* for people */
 
-/* What each name of a trace means, found when first asked for and kept. */
+/* The classes of a trace's names, found on first use and kept. */
 struct names;
 
 /* t may be NULL: for those of texts alone. */

@@ -36,7 +36,7 @@ CLASS(MEMSET,      "memset",        "memset")
 #endif
 
 #ifdef KERNEL
-/* Whoever moves data between GPUs, whatever it is called. */
+/* Everything that moves data between GPUs. */
 KERNEL(COMM, "nccl|rccl|nvshmem|rocshmem|oneccl|^ccl_|::ccl::|deep_ep|deepep|userbuffers|mscclpp")
 KERNEL(COMM, "allreduce|all_reduce|all-reduce|allgather|all_gather|all-gather|reducescatter|reduce_scatter|reduce-scatter")
 KERNEL(COMM, "alltoall|all_to_all|all-to-all|all2all|collective-permute|collective_permute|cross_device_reduce|sendrecv|send_recv")

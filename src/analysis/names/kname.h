@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kname.h - what a kernel's name says of its work: types, tensor cores, tiles, sizes of loops. */
+/*
+ * kname.h - what a kernel's name tells about its work: types, tensor cores, tiles, sizes of loops.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -11,10 +13,10 @@
 struct kname {
 	bool typed;                      /* it names a type: */
 	enum gpu_type type;              /* of what goes in */
-	int tensor;                      /* 1: on tensor cores, 0: not, -1: it does not say */
-	uint32_t tile_m, tile_n, tile_k; /* of one block; 0: not said */
+	int tensor;                      /* 1: on tensor cores, 0: not, -1: unknown */
+	uint32_t tile_m, tile_n, tile_k; /* of one block; 0: unknown */
 	uint32_t per_thread;             /* elements; 0: it is not elementwise */
-	uint32_t threads;                /* of a block, as the name says it; 0: it does not */
+	uint32_t threads;                /* of a block, from the name; 0: unknown */
 	uint32_t tensors;                /* that an elementwise kernel reads and writes */
 	uint64_t loops;                  /* of all its loops together, as tinygrad names them */
 	bool sums;                       /* these loops multiply and add */
@@ -27,7 +29,7 @@ void knames_free(struct knames *k); /* NULL is allowed */
 
 void kname_of(struct kname *out, const struct knames *k, const char *name);
 
-/* The work of a call that was launched so, if the name tells it; false: it does not. */
+/* The work of a call with this launch, if the name tells it; false: it does not. */
 bool kname_work(struct roof_work *out, const struct kname *n, const struct geo *g);
 
 /* The type of what is computed with, of a tensor's (c10::ScalarType) and what the name says. */

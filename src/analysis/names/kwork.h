@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kwork.h - the work of one call of a kernel. Pure. Verdicts of aond's windows and those of a
- * recorded trace come from here, so they agree: roof_of() then compares the work with its time.
+ * kwork.h - the work of one call of a kernel. Pure. The verdicts of aond's windows and of recorded
+ * traces both come from here, so they agree; roof_of() then compares the work with its time.
  */
 #pragma once
 
@@ -17,7 +17,7 @@ struct kernel_name {
 	uint64_t text; /* source_kernel() */
 };
 
-/* The work that the shapes of an operator tell, as its kernel does it. */
+/* The work of an operator by its shapes, as its kernel does it. */
 void kwork_of_op(struct roof_work *out, const struct kernel_name *k, const struct op_known *o);
 
 /* Without an operator: by the kernel's text, else by its name. g may be NULL: not known. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* match.c - the automaton of Aho and Corasick; each state knows the first rule that it completes. */
+/* match.c - the Aho-Corasick automaton; each state knows the first rule that it completes. */
 #include "names/match.h"
 
 #include <assert.h>

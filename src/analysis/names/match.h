@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * match.h - which rule of a table does a name meet? One walk over the name, however many rules.
+ * match.h - which rule of a table matches a name? One walk over the name, however many rules.
  *
- * A rule is a list of words, "layernorm|layer_norm", each met anywhere in the name, in any case;
- * '^' at a word's head stands for the name's. Of several rules met, the first of the table holds.
+ * A rule is a list of words, "layernorm|layer_norm", each matched anywhere in the name, in any
+ * case; '^' before a word anchors it at the start of the name. If several rules match, the first of
+ * the table wins.
  */
 #pragma once
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_names.h - what a name of a kernel, call, range, counter or exchange means to the record of a step. */
+/*
+ * step_names.h - what the name of a kernel, call, range, counter or collective means to the record
+ * of a step.
+ */
 #pragma once
 
 #include "model/step_means.h"

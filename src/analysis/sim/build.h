@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* build.h - what the files that make a graph share. */
+/* build.h - shared by the files that build a graph. */
 #pragma once
 
 #include "base/map.h"
 #include "sim/graph.h"
 
 #define SIM_NONE           UINT32_MAX
-#define SIM_UNEXPLAINED_NS 10000 /* a start this late behind all that is known asks for a cause */
+#define SIM_UNEXPLAINED_NS 10000 /* a start this late after all known causes needs another */
 
 /* One rank's part in a collective that several took part in. */
 struct sim_part {
@@ -21,7 +21,7 @@ struct sim_part {
 struct sim_build {
 	struct sim_graph *g;
 	uint32_t *track_task;  /* tracks + 1: first task of each; those of a track are in order */
-	struct map launch;     /* (process, correlation id): the call that launched it, + 1 */
+	struct map launch;     /* (process, correlation id) to the launching call, + 1 */
 	uint32_t *by_end;      /* tasks of devices by process and end */
 	size_t *end_first;     /* processes + 1 offsets into by_end */
 	struct sim_part *meet; /* by (base, ordinal, file), those that meet only */
@@ -46,7 +46,7 @@ int sim_align(struct sim_build *b);        /* finds collectives of several ranks
 int sim_build_host(struct sim_build *b);   /* calls, marks, gaps, threads that release others */
 int sim_build_device(struct sim_build *b); /* streams, launches, dependencies between streams */
 int sim_build_sync(struct sim_build *b);   /* calls that waited for work */
-int sim_build_meet(struct sim_build *b);   /* nobody leaves a collective before all came */
+int sim_build_meet(struct sim_build *b);   /* no rank leaves a collective before all have come */
 
 static inline bool sim_is_comm(const struct sim_graph *g, size_t event)
 {

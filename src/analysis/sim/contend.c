@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * contend.c - exchanges that use a NIC, or the links up from a leaf switch, at the same time share
- * it.
+ * contend.c - communication operations that use a NIC, or the uplinks of a leaf switch, at the same
+ * time share its bandwidth.
  *
- * A run of the net says when each exchange begins if none disturbs another. From these times each
- * NIC and each leaf is played for itself: as many flows as are there share it evenly, and what one
- * leaves the others have. An exchange takes as long as its slowest place; with that the net is run
- * again, since later ones begin later, a few times at most.
+ * One run of the net gives the begin of each operation if none disturbs another. With these times
+ * each NIC and each leaf is simulated by itself: its flows share it evenly, and when one ends the
+ * others get its part. An operation takes as long as on its slowest place. The net then runs again
+ * with these durations, since later operations begin later, a few times at most.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,9 +15,9 @@
 #include "sim/engine.h"
 
 #define ROUNDS 3
-#define NEAR   1000 /* ns: no exchange moves by more than this, so it has settled */
+#define NEAR   1000 /* ns: no operation moves by more than this, so it has settled */
 
-/* One exchange at one place. */
+/* One operation at one place. */
 struct flow {
 	uint32_t place;
 	uint32_t meet;
@@ -89,8 +89,8 @@ static int by_place(const void *a, const void *b)
 	return x->meet < y->meet ? -1 : x->meet > y->meet;
 }
 
-/* NICs of one exchange behind a leaf are one flow of their weight; one NIC is one, whoever of the
- * exchange uses it: its own cost has that. */
+/* NICs of one operation behind a leaf are one flow of their weight. A NIC is one flow, however many
+ * ranks of the operation use it: the operation's own cost includes that. */
 static void merge(struct contend *c)
 {
 	const struct job *j = c->p->job;
@@ -159,7 +159,7 @@ static void share_all(struct contend *c)
 	}
 }
 
-/* Lets each exchange take what it takes now. True: one has moved. */
+/* Updates the duration of each operation. True: one has moved. */
 static bool apply(struct contend *c)
 {
 	bool moved = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost.c - what a piece of work takes on a device by its roofline. */
+/* cost.c - the time of a piece of work on a device by its roofline. */
 #include "sim/cost.h"
 
 /* A kernel that does nothing: back to back they come every launch_ns. */

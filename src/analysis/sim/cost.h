@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cost.h - what a piece of work takes on a device by its roofline. The simulator and the stand-in
- * GPU (tests/sim) ask here; nothing but the table of devices is behind it.
+ * cost.h - the time of a piece of work on a device by its roofline, for the simulator and the
+ * stand-in GPU (tests/sim). It depends on the table of devices alone.
  */
 #pragma once
 

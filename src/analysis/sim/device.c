@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* device.c - streams: work in order, what launched it, and what it waited for elsewhere. */
+/*
+ * device.c - streams: work in order, the calls that launched it, and its dependencies on other
+ * streams.
+ */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* emit.c - a step of a played job as events of a trace: what a profiler would have recorded. */
+/*
+ * emit.c - writes a step of a simulated job as trace events, as a profiler would have recorded it.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -210,7 +212,7 @@ static int comm_of(struct emit *e, const struct op *op, uint32_t *id)
 	return err;
 }
 
-/* The desynchronised rank never issues the first exchange of its groups. */
+/* The desynchronised rank never issues the first operation of its groups. */
 static bool left_out(const struct emit *e, uint32_t i)
 {
 	const struct op *op = &e->g->op[i];
@@ -219,7 +221,7 @@ static bool left_out(const struct emit *e, uint32_t i)
 	       e->p->hit[e->rank].desync;
 }
 
-/* Of an exchange that never ends is known that it was issued, as of NCCL's plugin. */
+/* An operation that never ends is known to be issued, as NCCL's plugin would report it. */
 static int put_issued(struct emit *e, uint32_t i, uint32_t comm)
 {
 	const struct op *op = &e->g->op[i];

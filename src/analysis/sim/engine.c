@@ -2,8 +2,8 @@
 /*
  * engine.c - a job's step as a net, and its runs.
  *
- * lay_*() go over ranks and operations in one order. The first time they add tasks and edges; each
- * step after it they only set the lags of the edges that are there.
+ * The lay_*() functions go over ranks and operations in one order. The first time they add tasks
+ * and edges; in later steps they only set the lags of these edges.
  */
 #include "sim/engine.h"
 
@@ -196,7 +196,7 @@ bool play_meeting(const struct play *p, uint32_t rank, uint32_t op, struct play_
 	return true;
 }
 
-/* Whether it is the step's first exchange of these ranks. */
+/* Whether it is the step's first operation of these ranks. */
 static bool is_first(const struct play *p, uint32_t rank, uint32_t op)
 {
 	const struct program *g = play_program(p, rank);

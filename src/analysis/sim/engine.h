@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * engine.h - a job, step by step: when everything of every rank starts and ends.
+ * engine.h - a job, step by step: when every operation of every rank starts and ends.
  *
- * All ranks' operations of a step are one net (graph.h), laid once; a step runs that net with its
- * own lags, and begins when each host came out of the one before. Noise and faults are lags, as the
- * changes of a what-if are. The same job and seed give the same times, and without a fault the same
- * but for the fault.
+ * All ranks' operations of a step are one net (graph.h), built once. A step runs that net with its
+ * own lags, and begins when each host has finished the step before. Noise and faults are lags, as
+ * are the changes of a what-if. The same job and seed give the same times; a fault changes only
+ * what depends on it.
  */
 #pragma once
 
@@ -13,14 +13,14 @@
 #include "sim/job.h"
 #include "sim/program.h"
 
-/* What the faults do to a rank in a step. */
+/* The effects of faults on a rank in a step. */
 struct play_hit {
 	double compute, memory, host, load, expert, forward, backward, link, net, copy;
 	int64_t load_ns, net_ns, pause_ns[3]; /* by enum op_pause */
 	bool sync, serial, crash, transport, desync, host_hang;
 };
 
-/* What a micro-batch holds, the same for all ranks that see it. */
+/* The contents of a micro-batch, the same for all ranks that get it. */
 struct play_batch {
 	double tokens;    /* of what it would have: all work but attention's */
 	double attention; /* the same, of attention's */
@@ -29,7 +29,7 @@ struct play_batch {
 	bool prefill;
 };
 
-/* An exchange between nodes, where those share links (contend.c). */
+/* A communication operation between nodes that share links (contend.c). */
 struct play_meet {
 	size_t edge; /* the first of its edges */
 	uint32_t rank, op, size;
@@ -39,7 +39,7 @@ struct play_meet {
 
 struct play {
 	const struct job *job;    /* borrowed */
-	uint32_t without;         /* bits of faults that are left out */
+	uint32_t without;         /* bits of the faults that are disabled */
 	struct program **program; /* by stage */
 	struct sim_graph *net;
 	uint32_t *first;          /* by rank: its first task, that of its loader */
@@ -58,13 +58,13 @@ struct play {
 	size_t edge; /* next to be laid, or laid anew */
 };
 
-/* `without`: bits of job->fault that are left out. -EFBIG: more than fits. */
+/* `without`: bits of the faults in job->fault that are disabled. -EFBIG: too large. */
 int play_new(struct play **out, const struct job *j, uint32_t without);
 void play_free(struct play *p); /* NULL is allowed */
 /* The next step. -ENODATA: there is none, or the one before never ended. */
 int play_step(struct play *p);
 
-/* Where a play stands, to go back to. All 0: at its begin. */
+/* A point of a simulation to go back to. All 0: its begin. */
 struct play_mark {
 	int64_t *time; /* owned */
 	double common;
@@ -72,17 +72,20 @@ struct play_mark {
 	bool is;
 };
 int play_mark(const struct play *p, struct play_mark *m);
-/* Goes back there, and on with other faults left out. */
+/* Goes back there, and continues with other faults disabled. */
 void play_back(struct play *p, const struct play_mark *m, uint32_t without);
 void play_unmark(struct play_mark *m);
 
-/* Behind a run: exchanges that share a link take longer, and all that waits for them. */
+/* After a run: lengthens operations that share a link, and delays all that waits for them. */
 int play_contend(struct play *p);
 
-/* How much longer a rank's work takes for good, by chance; from 1 + SLOW_FOR_GOOD on it is true to say so. */
+/*
+ * How much longer a rank's work always takes, by chance; from 1 + SLOW_FOR_GOOD on, reporting it is
+ * correct.
+ */
 #define SLOW_FOR_GOOD 0.01
 double play_always(const struct job *j, uint32_t rank);
-/* What noise and faults make of the step that comes (hit.c). */
+/* The effects of noise and faults on the next step (fault_effects.c). */
 void play_hits(struct play *p);
 int64_t play_kernel_ns(const struct play *p, uint32_t rank, uint32_t op);
 /* The same by class, into class_ns[STEP_CLASSES] (NULL: not wanted). */
@@ -116,7 +119,7 @@ static inline uint32_t play_work(const struct play *p, uint32_t rank, uint32_t o
 	return play_call(p, rank, op) + 1;
 }
 
-/* The rank at the other end of an exchange between stages. */
+/* The rank at the other end of a transfer between stages. */
 static inline uint32_t play_peer(const struct play *p, uint32_t rank, const struct op *o)
 {
 	uint32_t at = job_stage(p->job, rank), each = p->job->dp * p->job->tp;
@@ -125,7 +128,7 @@ static inline uint32_t play_peer(const struct play *p, uint32_t rank, const stru
 	       program_peer(p->job, (enum op_p2p)(o->stream - ON_FIRST_PP), at) * each;
 }
 
-/* The members of the exchange that `rank` leads as `op`, and which op of theirs it is. */
+/* The members of the operation that `rank` leads as `op`, and which op of theirs it is. */
 struct play_meeting {
 	struct job_team team;
 	uint32_t op, peer_op; /* of the leader, of the others */

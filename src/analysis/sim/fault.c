@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fault.c - faults in words, whom they hit, and how much of them there is when. */
+/* fault.c - parses faults, and tells which ranks they hit and how strong they are at a time. */
 #include "sim/fault.h"
 
 #include <errno.h>

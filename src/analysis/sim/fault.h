@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fault.h - a fault of a simulated job: what it works on, on whom, when and how much.
+ * fault.h - a fault of a simulated job: what it affects, on which ranks, when and how much.
  *
- * A fault changes how long something takes, or whether it ends, and nothing else. Which
- * rank waits for it follows from the graph.
+ * A fault changes how long something takes, or whether it ends, and nothing else. Which ranks wait
+ * for it follows from the graph.
  */
 #pragma once
 
@@ -18,15 +18,15 @@ enum fault_kind {
 	FAULTS
 };
 
-/* What `by` works on. */
+/* What `by` changes. */
 enum fault_part {
 	PART_NONE,
 	PART_COMPUTE, /* kernels, as far as arithmetic limits them */
 	PART_MEMORY,  /* kernels, as far as memory does */
 	PART_KERNEL,  /* kernels */
-	PART_LINK,    /* exchanges within a node */
-	PART_NET,     /* exchanges between nodes */
-	PART_PCIE,    /* copies, and exchanges between nodes as far as the NIC's link limits them */
+	PART_LINK,    /* communication within a node */
+	PART_NET,     /* communication between nodes */
+	PART_PCIE,    /* copies; communication between nodes as far as the NIC's link limits it */
 	PART_HOST,    /* the program and its calls */
 	PART_CPU,     /* these, and preparing batches */
 	PART_LOAD,    /* preparing batches */
@@ -37,7 +37,7 @@ enum fault_part {
 	PART_LOAD_ADD,   /* on preparing a batch */
 	PART_GC,         /* of the host, in the forward pass */
 	PART_ALLOC,      /* of the host, which waits for the GPU first */
-	PART_NET_ADD,    /* on the first exchange of a step between nodes */
+	PART_NET_ADD,    /* on the first communication of a step between nodes */
 	PART_CHECKPOINT, /* of the host, behind the step */
 	PART_SWITCHES,   /* from here on it is there or not */
 	PART_SYNC,
@@ -82,9 +82,9 @@ extern const struct fault_row fault_table[FAULTS];
 
 /* By word or code, in any case; -1: there is none. */
 int fault_kind_of(const char *word, size_t len);
-/* NULL, or why the job has nothing for such a fault to work on. */
+/* NULL, or why such a fault has no effect on the job. */
 const char *fault_misfit(enum fault_kind k, const struct job *j);
-/* The ranks it works on. */
+/* The ranks that the fault hits. */
 void fault_ranks(const struct fault *f, const struct job *j, uint32_t *first, uint32_t *last);
 /* How strong the fault is on this rank in this step: 0 to 1. */
 double fault_share(const struct fault *f, const struct job *j, uint32_t rank, uint32_t step);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fault_effects.c - what noise and faults make of a step: how much longer what of whom takes. */
+/*
+ * fault_effects.c - the effects of noise and faults on a step: how much longer each part of each
+ * rank takes.
+ */
 #include <math.h>
 #include <stddef.h>
 
@@ -14,7 +17,7 @@
 #define BACKWARD_EXCESS (0.41 / 1.07)
 #define ROUTING_LASTS   0.8 /* of the spread of experts' tokens, what lasts */
 #define ROUTING_STEPS   64  /* so many steps */
-#define NET_BY_PCIE     0.5 /* of a narrower host link, what exchanges between nodes feel */
+#define NET_BY_PCIE     0.5 /* effect of a narrower host link on communication between nodes */
 
 /* What a fault does to each part of a step: it takes `by` times as long (or `of` of that excess),
  * or ms longer, or is there. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* graph.c - a recording as a net: its window, its edges, and which of them held its target back. */
+/* graph.c - a recording as a net: its window, its edges, and which edge held each point back. */
 #include "sim/graph.h"
 
 #include <errno.h>

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * graph.h - a recording as what waited for what: calls of threads, work of streams, ranks.
+ * graph.h - the dependencies of a recording: calls of threads, work of streams, collectives of
+ * ranks.
  *
  * Each task has two points, its start and its end. An edge says that its target comes no earlier
- * than `lag` after its source. Of the edges into a point one is *bound*: the one that held it
- * back in the recording, and its lag is what was measured; the others keep the least lag that is
- * possible. So a run without a change gives every recorded time back to the nanosecond, and a
- * change moves exactly what depended on it.
+ * than `lag` after its source. One of the edges into a point is *bound*: it held the point back in
+ * the recording, and its lag is the measured one; the others keep the smallest possible lag. So a
+ * run without a change reproduces every recorded time to the nanosecond, and a change moves exactly
+ * what depended on it.
  *
  *	thread   [call]---HOST---[call]--------HOST--------[ sync call  ]
  *	            \LAUNCH                                 ^ SYNC
@@ -14,9 +15,9 @@
  *	                                \DEPEND
  *	other stream                     [kernel]       collectives: every start -> every end
  *
- * What is not in the recording is inferred from times: the call that returned when work ended
- * waited for it; work that began when another stream's ended depends on it; a thread that came
- * back when another fell silent was released by it.
+ * Dependencies that are not recorded are inferred from times: a call that returned when work ended
+ * waited for that work; work that began when work of another stream ended depends on it; a thread
+ * that resumed when another went quiet was released by that thread.
  */
 #pragma once
 
@@ -52,7 +53,7 @@ struct sim_task {
 #define SIM_NO_EVENT SIZE_MAX
 
 struct sim_graph {
-	const struct trace *trace; /* borrowed; sealed. NULL: nothing was recorded, see play.h */
+	const struct trace *trace; /* borrowed; sealed. NULL: nothing was recorded, see engine.h */
 	const bool *is_comm;       /* by name; NULL: events that carry a comm */
 	struct sim_task *task;
 	int64_t *time;   /* of points, as recorded; file clocks aligned */
@@ -85,7 +86,7 @@ void sim_graph_free(struct sim_graph *g);
 
 /* Times of all points when the edges have these lags (NULL: their own; SIM_CUT: no edge). */
 #define SIM_CUT   INT64_MIN
-#define SIM_NEVER (INT64_MAX / 4) /* a lag so long, and the time of what then never comes */
+#define SIM_NEVER (INT64_MAX / 4) /* a lag without end, and the time of points that never come */
 void sim_run(const struct sim_graph *g, const int64_t *lag, int64_t *time);
 /* From the window's begin to the last end. */
 int64_t sim_span(const struct sim_graph *g, const int64_t *time);

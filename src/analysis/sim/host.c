@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host.c - threads: their calls of the runtime, the time between them, and who wakes whom.
+ * host.c - threads: their calls of the runtime, the time between calls, and which thread wakes
+ * which.
  *
- * A thread is a row of calls. Between two calls it works, and that work takes what it took;
- * unless it was silent because another thread of the process had the turn (backward() runs on a
- * thread of its own while the first one waits): then each side is released by the other.
+ * A thread is a sequence of calls. Between two calls it works, and that work takes as long as
+ * recorded, unless the thread was quiet because another thread of the process had its turn
+ * (backward() runs on a thread of its own while the first one waits): then each side is released by
+ * the other.
  */
 #include <errno.h>
 #include <stdlib.h>

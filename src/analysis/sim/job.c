@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job.c - a job in words: sizes of models, parameters, groups of ranks. */
+/* job.c - parses a job: model sizes, parameters, groups of ranks. */
 #include "sim/job.h"
 
 #include <errno.h>

@@ -2,7 +2,8 @@
 /*
  * job.h - a training job to simulate: model, layout, device, hosts, noise, faults. Data only.
  *
- * Ranks stand as in Megatron: tensor parallel ranks beside each other, then replicas, then stages.
+ * Ranks are numbered as in Megatron: tensor parallel ranks are neighbours, then replicas, then
+ * stages.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* layer.c - what the parts of a decoder cost: work from shapes, time from the models. */
+/* layer.c - the cost of the parts of a decoder: work from shapes, time from the models. */
 #include "sim/layer.h"
 
 #include <errno.h>
@@ -193,8 +193,8 @@ struct sim_cost layer_optimizer(const struct job *j, uint64_t gradient)
 	return sim_cost_kernel(j->gpu, GPU_FP32, 12 * weights, 28 * weights, 1);
 }
 
-int layer_exchange(double *ns, const struct job *j, enum coll_op op, uint64_t bytes,
-		   const struct job_team *t)
+int layer_comm(double *ns, const struct job *j, enum coll_op op, uint64_t bytes,
+	       const struct job_team *t)
 {
 	struct coll c = {
 		.op = op,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* layer.h - the parts of a decoder and what they cost on a device. */
+/* layer.h - the parts of a decoder and their cost on a device. */
 #pragma once
 
 #include "model/step_rec.h"
@@ -49,6 +49,6 @@ int layer_costs(struct layer_costs *out, const struct job *j, enum layer_mode mo
 enum step_class layer_class(const struct job *j, enum layer_part p);
 struct sim_cost layer_optimizer(const struct job *j, uint64_t gradient); /* of so many bytes */
 
-/* What an exchange takes once all have come. */
-int layer_exchange(double *ns, const struct job *j, enum coll_op op, uint64_t bytes,
-		   const struct job_team *t);
+/* The time of a collective or transfer once all ranks have come. */
+int layer_comm(double *ns, const struct job *j, enum coll_op op, uint64_t bytes,
+	       const struct job_team *t);

@@ -10,7 +10,7 @@
  *	       each of the experts a token goes to); backward is two of them
  *	NORM, GATE, GATHER, ROPE, ADD   a: bytes that are read and written for a token
  *	ATTN   attention of all tokens
- * before, after: groups that exchange there. H F V: hidden, ffn, vocab; KV: of H; G: 1 if gated.
+ * before, after: groups that communicate there. H F V: hidden, ffn, vocab; KV: of H; G: 1 if gated.
  */
 /* clang-format off */
 PART(EMBED,  FIRST, GATHER, "embedding_kernel",     "embedding_backward_kernel", 4 * H,            0,      NONE, NONE)

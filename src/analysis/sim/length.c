@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * length.c - what micro-batches hold: sequences of equal length, or packed ones of any; batches of
- * an inference that read prompts, or decode.
+ * length.c - the contents of micro-batches: sequences of equal length, or packed ones of any; for
+ * inference, batches of prefill or decode.
  *
- * Attention goes with the sum of the squares of lengths, all else with their sum. So a packed
- * micro-batch of as many tokens as another may take a third longer, and who knows the two sums
- * knows why (Understanding Stragglers, OSDI 2025; ResiHP).
+ * Attention grows with the sum of the squared lengths, all else with their sum. So a packed
+ * micro-batch may take a third longer than another with as many tokens; the two sums explain why
+ * (Understanding Stragglers, OSDI 2025; ResiHP).
  */
 #include <math.h>
 

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * meet.c - collectives across ranks: which belong together, what that says of the ranks' clocks,
- * and who waited for whom.
+ * meet.c - collectives across ranks: which calls belong together, what they reveal about the ranks'
+ * clocks, and which rank waited for which.
  *
  * A collective that carries its group and number is matched by them, any other by its name and
- * place in the row of that name; where ranks ran different numbers of them, nothing is matched.
- * All ranks leave a collective together, so the median difference of the ends is the offset of
- * two clocks. The least duration of all ranks is the transfer: who took longer waited first.
+ * position among those of that name; where ranks ran different numbers of them, nothing is matched.
+ * All ranks leave a collective together, so the median difference of the ends is the offset of two
+ * clocks. The shortest duration among the ranks is the transfer: ranks that took longer waited
+ * first.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * net.c - points, edges with lags, and when each point comes. The one engine: a recording that is
- * replayed (graph.c) and a job that is made up (play.c) are both run here.
+ * net.c - points, edges with lags, and the time of each point. Both replayed recordings (graph.c)
+ * and simulated jobs (engine.c) run here.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* noise.c - chance that is the same each time. */
+/* noise.c - reproducible random numbers. */
 #include "sim/noise.h"
 
 #include <math.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * noise.h - chance that is the same each time: a number for each place and time of a job.
+ * noise.h - reproducible random numbers: one for each place and time of a job.
  *
- * Magnitudes were measured on published traces of production jobs (ByteDance's StragglerAnalysis):
- * what a rank's work varies by from step to step, what all vary by together, one kernel's.
+ * The magnitudes were measured on published traces of production jobs (ByteDance's
+ * StragglerAnalysis): the variation of a rank's work from step to step, the variation that all
+ * ranks share, and that of a single kernel.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* path.c - back from the last end through what held each point back. */
+/* path.c - walks back from the last end through the edges that held each point back. */
 #include "sim/path.h"
 
 #include <errno.h>

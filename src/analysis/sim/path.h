@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* path.h - the critical path of a graph, and how much each task could be late. */
+/* path.h - the critical path of a graph, and the slack of each task. */
 #pragma once
 
 #include "sim/graph.h"

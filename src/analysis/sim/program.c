@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* program.c - a step of one stage as operations in order: 1F1B, exchanges beside the compute. */
+/*
+ * program.c - a step of one stage as a sequence of operations: 1F1B, with communication beside the
+ * compute.
+ */
 #include "sim/program.h"
 
 #include <errno.h>
@@ -21,7 +24,7 @@ struct make {
 	uint32_t waits;    /* the next kernel waits for this op; OP_NONE */
 	uint32_t gathered; /* the same, of the layer's weights */
 	uint32_t ahead;    /* what gathers those of the next layer; OP_NONE */
-	bool share;        /* gradients are complete with this pass: exchange them */
+	bool share;        /* gradients are complete with this pass: reduce them */
 };
 
 static struct op *add(struct make *m, enum op_kind kind, enum op_stream stream, const char *name)
@@ -94,7 +97,7 @@ static void kernel_of(struct make *m, const char *name, enum step_class class, s
 		      struct sim_cost prompt)
 {
 	struct program *p = m->p;
-	uint32_t exchange = p->last[ON_DP];
+	uint32_t add_coll = p->last[ON_DP];
 	struct op *o = to_join(m);
 
 	if (o) {
@@ -108,9 +111,11 @@ static void kernel_of(struct make *m, const char *name, enum step_class class, s
 	o->wait[0] = m->waits;
 	o->wait[1] = m->gathered;
 	m->waits = m->gathered = OP_NONE;
-	/* Only the kernel that follows an exchange would be held up: those behind it are in order. */
-	if (exchange != OP_NONE && exchange + 2 == p->ops)
-		o->serial = exchange;
+	/*
+	 * Only the kernel that follows a collective would be held up: those after it are in order.
+	 */
+	if (add_coll != OP_NONE && add_coll + 2 == p->ops)
+		o->serial = add_coll;
 }
 
 static void kernel(struct make *m, const char *name, enum step_class class, struct sim_cost cost)
@@ -128,8 +133,8 @@ static void pause_here(struct make *m, enum op_pause what, const char *name)
 		o->wait[0] = compute;
 }
 
-/* As torch does: an exchange waits for the compute issued before it. */
-static struct op *exchange(struct make *m, enum op_stream stream, enum job_group group,
+/* As torch does: a collective waits for the compute issued before it. */
+static struct op *add_coll(struct make *m, enum op_stream stream, enum job_group group,
 			   enum coll_op op, uint64_t bytes, uint64_t prompt_bytes)
 {
 	static const struct {
@@ -163,22 +168,22 @@ static struct op *exchange(struct make *m, enum op_stream stream, enum job_group
 		o->ns[0] = o->ns[1] = m->j->coll_ns;
 		return o;
 	}
-	err = layer_exchange(&o->ns[0], m->j, op, bytes, &t);
-	err = err ? err : layer_exchange(&o->ns[1], m->j, op, prompt_bytes, &t);
+	err = layer_comm(&o->ns[0], m->j, op, bytes, &t);
+	err = err ? err : layer_comm(&o->ns[1], m->j, op, prompt_bytes, &t);
 	if (err < 0)
 		m->p->err = err;
 	return o;
 }
 
-/* An exchange in the middle of the compute, which waits for it. */
+/* A collective in the middle of the compute, which waits for it. */
 static void meet(struct make *m, enum layer_meet where)
 {
 	if (where != MEET_TP && where != MEET_NONE && m->j->ep > 1) {
-		exchange(m, ON_EP, GROUP_EP, COLL_ALL_TO_ALL, m->cost.routed, m->prompt.routed);
+		add_coll(m, ON_EP, GROUP_EP, COLL_ALL_TO_ALL, m->cost.routed, m->prompt.routed);
 		m->waits = m->p->last[ON_EP];
 	}
 	if (where != MEET_EP && where != MEET_NONE && m->j->tp > 1) {
-		exchange(m, ON_TP, GROUP_TP, COLL_ALL_REDUCE, m->cost.activation,
+		add_coll(m, ON_TP, GROUP_TP, COLL_ALL_REDUCE, m->cost.activation,
 			 m->prompt.activation);
 		m->waits = m->p->last[ON_TP];
 	}
@@ -187,7 +192,7 @@ static void meet(struct make *m, enum layer_meet where)
 static void share_gradient(struct make *m, uint64_t bytes)
 {
 	if (m->share && m->j->dp > 1 && bytes)
-		exchange(m, ON_DP, GROUP_DP, m->j->zero ? COLL_REDUCE_SCATTER : COLL_ALL_REDUCE,
+		add_coll(m, ON_DP, GROUP_DP, m->j->zero ? COLL_REDUCE_SCATTER : COLL_ALL_REDUCE,
 			 bytes, bytes);
 }
 
@@ -196,7 +201,7 @@ static void gather(struct make *m)
 {
 	uint64_t bytes = m->j->forward ? 1 : m->cost.layer_gradient;
 
-	exchange(m, ON_GATHER, GROUP_DP, COLL_ALL_GATHER, bytes, bytes);
+	add_coll(m, ON_GATHER, GROUP_DP, COLL_ALL_GATHER, bytes, bytes);
 	m->ahead = m->p->last[ON_GATHER];
 }
 
@@ -277,7 +282,7 @@ static void p2p(struct make *m, enum op_p2p which)
 	if (m->p->err)
 		return;
 	m->p->p2p[(which * m->j->micro_batches + m->micro) * m->j->chunks + m->chunk] = m->p->ops;
-	o = exchange(m, (enum op_stream)(ON_FIRST_PP + which), GROUP_PP, COLL_P2P,
+	o = add_coll(m, (enum op_stream)(ON_FIRST_PP + which), GROUP_PP, COLL_P2P,
 		     m->cost.activation, m->prompt.activation);
 	o->leads = send;
 	if (!send)
@@ -408,7 +413,7 @@ static void step(struct make *m)
 		kernel(m, "multi_tensor_apply_kernel_adam", STEP_CLASS_OPTIMIZER,
 		       layer_optimizer(j, gradient(m) / (j->zero ? j->dp : 1)));
 		if ((j->zero == 1 || j->zero == 2) && j->dp > 1)
-			exchange(m, ON_GATHER, GROUP_DP, COLL_ALL_GATHER, gradient(m), gradient(m));
+			add_coll(m, ON_GATHER, GROUP_DP, COLL_ALL_GATHER, gradient(m), gradient(m));
 	}
 	add(m, OP_SYNC, ON_COMPUTE, "cudaStreamSynchronize");
 	pause_here(m, PAUSE_CHECKPOINT, "save_checkpoint");

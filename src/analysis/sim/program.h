@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * program.h - what the ranks of one stage do in a step: operations in the order in which the host
- * issues them, each on a stream, with what it waits for and what it costs.
+ * program.h - the operations of the ranks of one stage in a step, in the order in which the host
+ * issues them: each with its stream, its dependencies and its cost.
  *
  *	host    load  copy F0 ... Fn B0 ... Bn  optimizer  sync
- *	streams       copy | kernels | exchanges of gradients, tensors, experts | to and from stages
+ *	streams       copy | kernels | communication of dp, tp and ep | to and from stages
  */
 #pragma once
 
@@ -54,7 +54,7 @@ struct op {
 	uint32_t piece, pieces;  /* OP_KERNEL: those of the program */
 	uint64_t bytes;          /* OP_COLL, OP_COPY */
 	uint32_t wait[OP_WAITS]; /* ops of the program whose work ends first */
-	uint32_t serial;         /* the exchange that it waits for if streams are serialised */
+	uint32_t serial;         /* the OP_COLL that it waits for if streams are serialised */
 	uint32_t before;         /* the last op of its stream */
 	uint32_t task;           /* of its call, from the rank's first on; its work's is the next */
 	uint32_t micro;
@@ -74,7 +74,7 @@ struct program {
 	uint32_t tasks;            /* of a rank */
 	uint32_t last[ON_STREAMS]; /* of each stream */
 	uint32_t sequence[JOB_GROUPS +
-			  P2PS]; /* of a step: exchanges of a group, of a stream of stages */
+			  P2PS]; /* of a step: OP_COLLs of a group, of a stream of stages */
 	uint32_t *p2p;           /* [P2PS][micro_batches][chunks] which op it is */
 	int err;
 };

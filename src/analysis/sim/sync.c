@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sync.c - calls that returned when work of a device ended: they waited for it. */
+/* sync.c - finds calls that waited for a device: they returned when its work ended. */
 #include <string.h>
 
 #include "sim/build.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* telemetry.c - ticks of a second, and of each series what it is then; see telemetry.h. */
+/* telemetry.c - one tick per second, and the value of each series at that tick; see telemetry.h. */
 #include "sim/telemetry.h"
 
 #include <errno.h>

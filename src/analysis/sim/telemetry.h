@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * telemetry.h - what the nodes of a played job measure of themselves meanwhile: blocks of telemetry that
- * fit its faults, as the collectors would say them.
+ * telemetry.h - the telemetry of a simulated job's nodes: blocks that fit its faults, as the
+ * collectors would report them.
  *
- * Also what slows nothing (`confound` of the job): a hot GPU that is not throttled, corrected errors, clocks
- * that are low because nothing runs. Values are functions of seed, place and time alone.
+ * It includes harmless oddities (`confound` of the job): a hot GPU that is not throttled, corrected
+ * errors, clocks that are low because nothing runs. Values are functions of seed, place and time
+ * alone.
  */
 #pragma once
 
@@ -25,7 +26,7 @@ const char *sim_how_word(enum fault_kind k, uint32_t how);  /* NULL: there is no
 const char *sim_how_cause(enum fault_kind k, uint32_t how); /* the finding; NULL: none */
 
 int sim_meter_new(struct sim_meter **out, const struct job *j, const struct sim_meter_to *to);
-/* The step that was just played; all that was measured until its end. */
+/* Adds the step that was just simulated, with all measurements until its end. */
 int sim_meter_step(struct sim_meter *m, const struct play *p);
 int sim_meter_end(struct sim_meter *m);
 void sim_meter_free(struct sim_meter *m); /* NULL is allowed */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* whatif.c - from a change to lags. */
+/* whatif.c - translates a change into lags. */
 #include "sim/whatif.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* whatif.h - a change to what was recorded, and the time that the steps would take with it. */
+/* whatif.h - a change to a recording, and the time that its steps would take with the change. */
 #pragma once
 
 #include "sim/graph.h"

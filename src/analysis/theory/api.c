@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api.c - libaon-model: the models for programs (include/aon/model.h). */
+/* api.c - libaon-model: the models as a C library (include/aon/model.h). */
 #include <aon/model.h>
 
 #include <errno.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cl_source.h - what a kernel has to do, from its text in OpenCL C. Pure; no heap, no recursion without
- * a bound, time bounded by CL_SOURCE_TOKENS.
+ * cl_source.h - the work of a kernel, from its OpenCL C source. Pure; no heap, no unbounded
+ * recursion, time bounded by CL_SOURCE_TOKENS.
  *
- * Counted are floating-point operations of one work-item, loops of constant length as often as they
- * turn, and the bytes of global memory that all work-items touch, each once: an access touches as
- * many places as there are values of what its address depends on. That depends on the launch, so
- * it is given by the ids that occur in the address. Branches count as taken. What is not understood
+ * It counts the floating-point operations of one work-item (loops of constant length as often as
+ * they run) and the bytes of global memory that all work-items touch, each once: an access touches
+ * as many places as the ids in its address have values. That depends on the launch, so the count is
+ * stored per set of ids. Branches count as taken. A kernel with constructs that are not understood
  * (other loops, calls of the program's functions, macros) has no work: nothing is guessed.
  */
 #pragma once

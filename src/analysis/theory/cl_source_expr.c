@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cl_source_expr.c - expressions, see cl_source.h: each gives what it is (a float of so many bytes and parts,
- * an integer, a pointer) and what ids and loops it depends on. What is not understood sets `bad`.
+ * cl_source_expr.c - expressions, see cl_source.h: each yields its type (a float of so many bytes
+ * and parts, an integer, a pointer) and the ids and loops that it depends on. A construct that is
+ * not understood sets `bad`.
  */
 #include <string.h>
 

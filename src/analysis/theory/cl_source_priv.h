@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cl_source_priv.h - what the files of cl_source.h share: cl_source_token.c words and types, cl_source_expr.c
- * expressions and what they cost, cl_source.c statements and kernels. */
+/*
+ * cl_source_priv.h - shared by the files behind cl_source.h: cl_source_token.c words and types,
+ * cl_source_expr.c expressions and their cost, cl_source.c statements and kernels.
+ */
 #pragma once
 
 #include "theory/cl_source.h"

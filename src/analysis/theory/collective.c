@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collective.c - see collective.h. What NCCL and RCCL do, as few numbers as explain what was
- * measured; collective_fit.tbl.h has the numbers.
+ * collective.c - see collective.h. Models NCCL and RCCL with as few parameters as explain the
+ * measurements; collective_fit.tbl.h has their values.
  *
  * Ring, tree, NVLS (all-reduce, all-gather, reduce-scatter, broadcast): with S bytes, n ranks,
  *

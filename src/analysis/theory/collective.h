@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* collective.h - how long ranks need to exchange data, from sizes and links. Pure. */
+/*
+ * collective.h - how long a collective or a point-to-point transfer should take, from sizes and
+ * links. Pure.
+ */
 #pragma once
 
 #include <stdint.h>
@@ -42,8 +45,11 @@ struct coll_cost {
  * -ENOTSUP: nothing is known that connects such devices.
  */
 int coll_cost(struct coll_cost *out, const struct gpu *g, const struct coll *c);
-/* What nccl-tests' bus bandwidth is to bytes by time, from the operation and the ranks alone. */
+/*
+ * The ratio of nccl-tests' bus bandwidth to bytes by time; depends on the operation and the ranks
+ * alone.
+ */
 double coll_bus_factor(const struct coll *c);
-int coll_time(double *ns, const struct gpu *g, const struct coll *c); /* the same, less told */
+int coll_time(double *ns, const struct gpu *g, const struct coll *c); /* the same, only the time */
 
 uint32_t coll_domain(const struct gpu *g); /* how many can share the fast links: 8, or 72 */

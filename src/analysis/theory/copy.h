@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* copy.h - how long a copy should take, from its bytes and the wires it goes over. Pure. */
+/* copy.h - how long a copy should take, from its bytes and the links that it uses. Pure. */
 #pragma once
 
 #include "theory/roofline.h"
@@ -9,14 +9,14 @@ enum copy_way { COPY_HOST, COPY_WITHIN, COPY_PEER, COPY_WAYS }; /* host, one dev
 struct copy_time {
 	double ns;
 	double start_ns; /* the fixed part of ns, whatever the bytes */
-	double wire_Bps; /* of bytes, at the peak of the wires or the memory */
+	double wire_Bps; /* of bytes, at the peak of the links or the memory */
 };
 
 /* The time of `count` copies of `bytes` together. 0; -EINVAL: no copies; -ENOTSUP: unknown links. */
 int copy_time(struct copy_time *out, const struct gpu *g, enum copy_way way, double count,
 	      double bytes);
 
-/* The way that a copy's name tells: "Memcpy HtoD (Pinned -> Device)"; COPY_WAYS: none. */
+/* The direction in a copy's name: "Memcpy HtoD (Pinned -> Device)"; COPY_WAYS: none. */
 enum copy_way copy_way(const char *name);
 
 /* What limits `count` copies that took `ns` together, and their share of what the links carry.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * devices.h - devices from a file's text: what aon roofline prints with --json, and measure writes.
+ * devices.h - reads devices from a file's text, in the format that aon roofline --json and measure
+ * write.
  *
  *	{ "schema": "aon.devices/1", "devices": [
  *	    { "key": "MY_GPU", "name": "as its driver says it", "like": "H100_SXM",

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* gemm.c - see gemm.h; the constants are in gemm_fit.tbl.h. */
 #include "theory/gemm.h"
 
 #include <errno.h>

@@ -32,10 +32,10 @@ struct gemm_time {
 	const char *limiter; /* "compute" "memory" "latency" "launch" */
 	uint32_t tile_m, tile_n, split_k;
 	double waves;           /* tiles for each SM */
-	double wave_efficiency; /* of the SMs' turns, those that have a tile */
+	double wave_efficiency; /* share of the SMs' turns that have a tile */
 	double flops, bytes;    /* bytes: to and from memory */
 	double start_ns, tiles_ns, memory_ns, split_ns; /* what ns is made of; see docs/models.md */
-	const char *constants;                          /* "sm_90 bf16": whose were used */
+	const char *constants;                          /* "sm_90 bf16": those in use */
 	bool fitted;                                    /* they were fitted on this one */
 };
 

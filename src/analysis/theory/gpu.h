@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpu.h - what a device can do at best: peaks, memory, links. From gpu_spec.tbl.h, a file, or measured. */
+/*
+ * gpu.h - the peaks of a device: compute, memory, links. From gpu_spec.tbl.h, from a file, or
+ * measured.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -44,24 +47,24 @@ struct gpu_source {
 
 const struct gpu *
 gpu_find(const char *text); /* by key, or by the name a trace gives; NULL: not known */
-/* By what a trace says where it has no name: the only one with so many SMs and about so much memory,
- * or the first of those that compute alike. NULL: none, or several kinds. */
+/* Finds a device without a name by its size: the only one with so many SMs and about so much
+ * memory, or the first of several with the same peaks. NULL: none, or several kinds. */
 const struct gpu *gpu_by_size(uint32_t sms, uint64_t memory_bytes);
 const struct gpu *gpu_at(size_t i);                    /* NULL behind the last */
 double gpu_peak(const struct gpu *g, enum gpu_type t); /* the greater of tensor and vector */
 
-/* Makes a device known besides those of the table; it goes before them, and in the place of one
- * that was added with its key. Before threads are there. 0 or -ENOSPC. */
+/* Adds a device to those of the table; it takes precedence over them, and replaces one that was
+ * added with the same key. Call it before starting threads. 0 or -ENOSPC. */
 #define GPU_ADDED 64u
 int gpu_add(const struct gpu *g);
 
-/* What a device is taken for that neither its name nor its size tells: NULL until told. Before threads
- * are there; borrowed. */
+/* Sets the device to assume where neither name nor size tells it; NULL at first. Call it before
+ * starting threads; borrowed. */
 void gpu_assume(const struct gpu *g);
 const struct gpu *gpu_assumed(void);
 
-/* The fields of a device into the open object of `j`, as a file of devices has them: what is not known
- * is not there. */
+/* Writes the fields of a device into the open object of `j`, as in a file of devices; unknown ones
+ * are omitted. */
 struct json;
 void gpu_json(struct json *j, const struct gpu *g);
 

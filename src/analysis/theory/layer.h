@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* layer.h - how long the layers of a network should take that are not plain matrix products. Pure. */
+/*
+ * layer.h - how long the layers of a network should take, other than plain matrix products. Pure.
+ */
 #pragma once
 
 #include <stdbool.h>

@@ -77,7 +77,7 @@ static void judge(struct roof *r, const struct gpu *g, const struct roof_work *w
 	r->least_ns = r->fraction * ns;
 	r->limit = roof_limit(r->compute, r->memory, r->cache);
 	if ((w->how == WORK_NAME || w->how == WORK_SOURCE) &&
-	    r->fraction > 1) { /* faster than can be: it was not told right */
+	    r->fraction > 1) { /* faster than possible: the work or the device is wrong */
 		r->limit = ROOF_UNKNOWN;
 		r->fraction = r->least_ns = 0;
 		return;

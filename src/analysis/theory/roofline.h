@@ -19,13 +19,13 @@ enum roof_limit {
 	ROOF_CACHE,
 	ROOF_LATENCY,
 	ROOF_LAUNCH,
-	ROOF_LINK, /* of copies: the wires to the host or another device */
+	ROOF_LINK, /* of copies: the links to the host or another device */
 	ROOF_LIMITS,
 };
 
 extern const char *const roof_limit_word[ROOF_LIMITS];
 
-/* Where the work of a kernel is known from. */
+/* The source of a kernel's work. */
 enum work_how {
 	WORK_NONE,
 	WORK_SHAPES,  /* of the operator's tensors */
@@ -48,7 +48,7 @@ struct roof_work {
 	double flops;    /* 0: none */
 	double bytes;    /* from and to memory, each once; 0: not known */
 	double l2_bytes; /* through the L2 cache; 0: not known */
-	bool at_most;    /* so much, if all branches are taken */
+	bool at_most;    /* an upper bound: as if all branches are taken */
 };
 
 struct roof {
@@ -59,11 +59,10 @@ struct roof {
 	double peak_flops;             /* that `compute` is a share of; 0: not known */
 };
 
-/* Below it of every peak, it is the peaks that a kernel does not wait for: Nsight Compute's rule
- * SOLBottleneck. */
+/* Below this share of every peak, no peak limits a kernel: Nsight Compute's rule SOLBottleneck. */
 #define ROOF_NEAR 0.6
 
-/* From the shares alone, as hardware counters say them. */
+/* From the shares alone, as hardware counters give them. */
 enum roof_limit roof_limit(double compute, double memory, double cache);
 
 /* The device's peak for such work, FLOP/s; 0: none, or g is NULL. */

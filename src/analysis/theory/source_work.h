@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source_work.h - the work of kernels whose text was looked at where it was built: what the OpenCL
- * layer (probe/opencl/source.h) says of each in a mark,
+ * source_work.h - the work of kernels from their OpenCL source. aond reports it for each kernel in
+ * a mark,
  *
  *	opencl work: NAME flops=12 type=6 mem=9:4,0:8 at most
  *
@@ -23,10 +23,13 @@ struct source_works; /* of one program, or of a node */
 int source_works_new(struct source_works **out);
 void source_works_free(struct source_works *w); /* NULL is allowed */
 
-/* A name of a store or trace. 1: it was such a mark and is new, 0: it is none or nothing new, -ENOMEM. */
+/*
+ * Adds a name of a store or trace. 1: it is such a mark and is new, 0: it is none or not new,
+ * -ENOMEM.
+ */
 int source_works_add(struct source_works *w, const char *text);
 
 /* Of one call that was launched so; false: not known, or they do not agree. */
-uint64_t source_kernel(const char *name); /* what a kernel of that name is asked for with */
+uint64_t source_kernel(const char *name); /* the key of a kernel of that name */
 bool source_work(struct roof_work *out, const struct source_works *w, uint64_t kernel,
 		 const struct geo *g);

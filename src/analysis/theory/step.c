@@ -210,7 +210,7 @@ static int stage_time(struct step_cost *c, double *ns, struct step_block *b, boo
 }
 
 /* Gradients of a GPU, or with zero 3 its weights as well, over dp. */
-static int exchange_gradients(struct step_cost *c, const struct step_block *b)
+static int reduce_gradients(struct step_cost *c, const struct step_block *b)
 {
 	const struct step *s = b->s;
 	double bytes = params_here(s) * gemm_type_bytes(step_block_type(s)), ns = 0, gather = 0,
@@ -219,10 +219,10 @@ static int exchange_gradients(struct step_cost *c, const struct step_block *b)
 
 	if (s->dp == 1 || s->mode != STEP_TRAIN)
 		return 0;
-	err = step_block_exchange(&ns, b, STEP_DP, s->zero ? COLL_REDUCE_SCATTER : COLL_ALL_REDUCE,
-				  bytes);
+	err = step_block_comm(&ns, b, STEP_DP, s->zero ? COLL_REDUCE_SCATTER : COLL_ALL_REDUCE,
+			      bytes);
 	if (!err && s->zero)
-		err = step_block_exchange(&gather, b, STEP_DP, COLL_ALL_GATHER, bytes);
+		err = step_block_comm(&gather, b, STEP_DP, COLL_ALL_GATHER, bytes);
 	if (err)
 		return err;
 	/* Weights that are nowhere whole are gathered for each pass of each micro-batch. */
@@ -327,7 +327,7 @@ int step_cost(struct step_cost *out, const char **why, const struct gpu *g,
 	if (err)
 		return err;
 	c.part_ns[STEP_BUBBLE] = (s.pp - 1.0) / s.interleave * (c.forward_ns + c.backward_ns);
-	err = exchange_gradients(&c, &b);
+	err = reduce_gradients(&c, &b);
 	err = err ? err : optimize(&c, &b);
 	if (err)
 		return err;

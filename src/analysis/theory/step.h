@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * step.h - a step of a transformer, trained or asked, composed of the models of its layers: how
- * long, how much memory, what limits. Pure.
+ * step.h - a transformer's step, in training or inference, composed of the models of its layers:
+ * time, memory, and what limits it. Pure.
  */
 #pragma once
 
@@ -23,10 +23,10 @@ extern const char *const step_mode_word[STEP_MODES];
 struct step_model {
 	const char *name; /* of a preset; NULL */
 	uint64_t layers, hidden, heads, kv_heads, ffn, vocab;
-	uint64_t experts, chosen; /* of a mixture, and how many a token goes to; 0, 0: none */
+	uint64_t experts, chosen; /* experts, and top-k experts per token; 0, 0: none */
 	bool gated;               /* SwiGLU: three matrices, else two */
 	bool tied;                /* input and output embedding are one */
-	uint64_t seq;             /* of a preset: tokens of what it was trained with; 0 */
+	uint64_t seq;             /* of a preset: sequence length in training; else 0 */
 };
 
 struct step {
@@ -34,8 +34,8 @@ struct step {
 	enum step_mode mode;
 	uint64_t seq, batch; /* tokens of a sequence; sequences of a step, of all ranks */
 	/*
-	 * Of the products. Below 16 bits all else is bf16: activations, attention, exchanges, and in
-	 * training weights and gradients. Master weights are fp32.
+	 * Type of the products. Below 16 bits all else is bf16: activations, attention,
+	 * communication, and in training weights and gradients. Master weights are fp32.
 	 */
 	enum gpu_type type;
 	uint32_t tp, pp, dp; /* ranks that share a layer, the layers, the batch; 0: 1 */
@@ -54,7 +54,7 @@ enum step_part {
 	STEP_ATTENTION,
 	STEP_PASSES, /* norms, activations, additions, embeddings */
 	STEP_OPTIMIZER,
-	STEP_TP, /* what is waited for of each exchange: */
+	STEP_TP, /* exposed time of each communication: */
 	STEP_EP,
 	STEP_PP,
 	STEP_DP,
@@ -71,15 +71,15 @@ struct step_memory {
 struct step_cost {
 	double ns;
 	double part_ns[STEP_PARTS];     /* of a GPU of the slowest stage; their sum is ns */
-	double forward_ns, backward_ns; /* of one micro-batch in that stage, exchanges included */
-	double dp_ns;                   /* of the exchange of gradients, hidden or not */
-	double params, active;          /* of the model, and those that a token meets */
+	double forward_ns, backward_ns; /* of one micro-batch in that stage, with communication */
+	double dp_ns;                   /* of the gradients' all-reduce, hidden or not */
+	double params, active;          /* of the model, and those active per token */
 	double flops;                   /* that the step needs; recomputing does not count */
 	double mfu;                     /* of the GPUs' dense peak */
 	double tokens_per_s;
 	uint32_t gpus;
 	struct step_memory memory;
-	bool fits;           /* into the GPU's memory; true if that is not known */
+	bool fits;           /* fits the GPU's memory; true if its size is not known */
 	const char *limiter; /* "compute" "memory" "network" "bubble" */
 };
 

@@ -76,8 +76,8 @@ static int matrix(double part[STEP_PARTS], struct step_block *b, bool backward, 
 	return err ? err : product(&part[STEP_GEMM], b, k, n, m, batch);
 }
 
-int step_block_exchange(double *ns, const struct step_block *b, enum step_part part,
-			enum coll_op op, double bytes)
+int step_block_comm(double *ns, const struct step_block *b, enum step_part part, enum coll_op op,
+		    double bytes)
 {
 	const struct step *s = b->s;
 	uint32_t node = s->gpus_per_node ? s->gpus_per_node : coll_domain(b->g);
@@ -156,8 +156,8 @@ static int feed_forward(double *part, struct step_block *b, bool backward)
 	    (err = matrix(part, b, backward, rows, m->hidden, width, here)))
 		return err;
 	for (int way = 0; way < 2; way++) { /* to the experts and back */
-		err = step_block_exchange(&part[STEP_EP], b, STEP_EP, COLL_ALL_TO_ALL,
-					  t * (double)m->hidden * size);
+		err = step_block_comm(&part[STEP_EP], b, STEP_EP, COLL_ALL_TO_ALL,
+				      t * (double)m->hidden * size);
 		if (err)
 			return err;
 	}
@@ -170,9 +170,9 @@ static int share(double *ns, const struct step_block *b, double bytes)
 	int err;
 
 	if (!b->s->sequence)
-		return step_block_exchange(ns, b, STEP_TP, COLL_ALL_REDUCE, bytes);
-	err = step_block_exchange(ns, b, STEP_TP, COLL_REDUCE_SCATTER, bytes);
-	return err ? err : step_block_exchange(ns, b, STEP_TP, COLL_ALL_GATHER, bytes);
+		return step_block_comm(ns, b, STEP_TP, COLL_ALL_REDUCE, bytes);
+	err = step_block_comm(ns, b, STEP_TP, COLL_REDUCE_SCATTER, bytes);
+	return err ? err : step_block_comm(ns, b, STEP_TP, COLL_ALL_GATHER, bytes);
 }
 
 int step_block_time(double part[STEP_PARTS], struct step_block *b, bool backward)
@@ -213,7 +213,7 @@ int step_block_ends(double part[STEP_PARTS], struct step_block *b, bool backward
 		err = pass(&part[STEP_PASSES], b, PASS_NORM, 8.0 * (double)rows * (double)words,
 			   backward);
 	if (!err)
-		err = step_block_exchange(&send, b, STEP_PP, COLL_P2P, s->sequence ? x / s->tp : x);
+		err = step_block_comm(&send, b, STEP_PP, COLL_P2P, s->sequence ? x / s->tp : x);
 	part[STEP_PP] += send * s->interleave;
 	return err;
 }

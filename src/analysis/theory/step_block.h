@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_block.h - what a micro-batch costs a GPU: in a layer, at the ends, in an exchange. Pure. */
+/*
+ * step_block.h - the cost of a micro-batch on a GPU: in a layer, at the ends, in a collective.
+ * Pure.
+ */
 #pragma once
 
 #include "theory/collective.h"
@@ -16,9 +19,12 @@ struct step_block {
 int step_block_time(double part_ns[STEP_PARTS], struct step_block *b, bool backward);
 int step_block_ends(double part_ns[STEP_PARTS], struct step_block *b, bool backward);
 
-/* Of `part` (STEP_TP, STEP_EP, STEP_PP or STEP_DP): where its ranks are follows from that. */
-int step_block_exchange(double *ns, const struct step_block *b, enum step_part part,
-			enum coll_op op, double bytes);
+/*
+ * The communication of `part` (STEP_TP, STEP_EP, STEP_PP or STEP_DP), which determines where its
+ * ranks are.
+ */
+int step_block_comm(double *ns, const struct step_block *b, enum step_part part, enum coll_op op,
+		    double bytes);
 
 /* Of all that is no product: the step's type, or bf16 if that has less than 16 bits. */
 enum gpu_type step_block_type(const struct step *s);

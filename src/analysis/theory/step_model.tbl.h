@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * step_model.tbl.h - well known transformers, as the configuration files of their weights say.
+ * step_model.tbl.h - well-known transformers, from the configuration files of their weights.
  *
  *	MODEL("name", layers, hidden, heads, kv heads, ffn, vocabulary, experts, chosen, gated, tied,
  *	      tokens of the sequences that it was trained with)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check.c - the three ways to judge facts. */
+/* check.c - the three ways to judge facts: advice, a golden profile, other nodes. */
 #include "validate/check.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* check.h - facts against what they should be: advice, a golden profile, other nodes. Pure. */
+/*
+ * check.h - compares facts with what they should be: advice, a golden profile, other nodes. Pure.
+ */
 #pragma once
 
 #include "validate/facts.h"
@@ -21,11 +23,12 @@ struct checks {
 
 int checks_advice(struct checks *out, const struct facts *f);
 /*
- * What differs from the profile. Words with numbers of tests ("measured/", "log/") may be worse by 5 % (WARN) and
- * 10 % (FAIL); serial numbers and the like are not compared; what is missing is a failure.
+ * Differences from the profile. Results of tests ("measured/", "log/") warn from 5 % (WARN) and
+ * fail from 10 % (FAIL) on; serial numbers and the like are not compared; a missing fact is a
+ * failure.
  */
 int checks_profile(struct checks *out, const struct facts *f, const struct facts *golden);
-/* What a node has otherwise than most of `n`: `name` is whose it is. */
+/* Where a node differs from most of `n` nodes: `name` has their names. */
 int checks_nodes(struct checks *out, const char *const *name, const struct facts *f, size_t n);
 int checks_add(struct checks *out, const struct check *c);
 void checks_fini(struct checks *c);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* expect.h - what should have been measured, by models and tables, and whether it was. Pure. */
+/*
+ * expect.h - the values that models and tables expect, and whether the measurements reach them.
+ * Pure.
+ */
 #pragma once
 
 #include "validate/check.h"
@@ -11,10 +14,13 @@ struct expect {
 	const char *by; /* where it comes from: "model of all-reduce over NVLink" */
 };
 
-/* The fact "expected/KEY", that KEY is held against. */
+/* Sets the fact "expected/KEY", which KEY is compared with. */
 void expect_set(struct facts *f, const char *key, const struct expect *e);
-/* What logs should have said, of those whose device or wires are known. */
+/* The expected results of logs whose device or links are known. */
 void expect_logs(struct facts *f);
-/* The same of what was measured here: devices among each other, the host's memory; wrong results of all. */
+/*
+ * The same for measurements of this node: devices compared with each other, the host's memory;
+ * wrong results of all.
+ */
 void expect_measured(struct facts *f);
 int checks_expected(struct checks *out, const struct facts *f);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* facts.h - what a node is and does, as words and their values: "kernel/release" is "6.1.0". Sorted by word. */
+/*
+ * facts.h - the properties of a node as sorted pairs of key and value: "kernel/release" is "6.1.0".
+ */
 #pragma once
 
 #include <stdbool.h>

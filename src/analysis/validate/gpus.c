@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpus.c - what NVML or a log reports of GPUs, as facts of each and of all. */
+/* gpus.c - GPUs as NVML or a log reports them, as facts of each and of all. */
 #include "validate/gpus.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpus.h - NVIDIA's GPUs of a node as facts, whoever told: NVML, or a log of nvidia-smi. */
+/* gpus.h - NVIDIA's GPUs of a node as facts, from NVML or from a log of nvidia-smi. */
 #pragma once
 
 #include "validate/facts.h"
@@ -7,7 +7,7 @@
 #define GPUS_MAX   64u
 #define GPUS_LINKS 36u
 
-/* Numbers are NAN, words "", while nobody told. Serial numbers and UUIDs are not kept. */
+/* Unknown numbers are NAN, unknown words "". Serial numbers and UUIDs are not kept. */
 struct gpu_seen {
 	char name[96], vbios[48], inforom[48], bus[32], mig[8];
 	double persistence, ecc, ecc_next;             /* 0 off, 1 on */
@@ -25,7 +25,7 @@ void gpus_put(struct facts *f, const struct gpu_seen *g, unsigned n);
 #define GPUS_SLOWED 0xc8ull
 
 /*
- * Asks NVML in a process of its own, `limit_ms` at most. "gpu/nvml" is "ok", or what is wrong; not there if there
- * is no library and no NVIDIA GPU on the bus. `library` NULL: the driver's.
+ * Asks NVML in a process of its own, for `limit_ms` at most. "gpu/nvml" is "ok", or the error; it
+ * is missing if there is no library and no NVIDIA GPU on the bus. `library` NULL: the driver's.
  */
 void gpus_ask(struct facts *f, const char *library, unsigned limit_ms);

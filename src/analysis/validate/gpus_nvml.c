@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gpus_nvml.c - asks NVML, in a process that may be killed: a driver that hangs is a result, not the end. */
+/*
+ * gpus_nvml.c - queries NVML in a process that may be killed: a driver that hangs is a result, not
+ * the end.
+ */
 #include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
@@ -26,27 +29,27 @@ struct ask {
 	(dlsym((k)->lib, name) ? ((int(*) types)dlsym((k)->lib, name))(__VA_ARGS__) \
 			       : (int)NVML_NOT_SUPPORTED)
 
-static void take_text(struct apart *a, struct ask *k, unsigned i, const char *fn, char *out,
+static void take_text(struct sandbox *a, struct ask *k, unsigned i, const char *fn, char *out,
 		      size_t cap)
 {
 	char text[128] = "";
 
-	apart_at(a, "%s of GPU %u", fn, i);
+	sandbox_at(a, "%s of GPU %u", fn, i);
 	if (CALL(k, fn, (nvml_dev, char *, unsigned), k->dev[i], text, sizeof(text)) == NVML_OK)
 		snprintf(out, cap, "%.*s", (int)cap - 1, text);
 }
 
-static void take_number(struct apart *a, struct ask *k, unsigned i, const char *fn, double scale,
+static void take_number(struct sandbox *a, struct ask *k, unsigned i, const char *fn, double scale,
 			double *out)
 {
 	unsigned v = 0;
 
-	apart_at(a, "%s of GPU %u", fn, i);
+	sandbox_at(a, "%s of GPU %u", fn, i);
 	if (CALL(k, fn, (nvml_dev, unsigned *), k->dev[i], &v) == NVML_OK && v != UINT32_MAX)
 		*out = v * scale;
 }
 
-static void take_links(struct apart *a, struct ask *k, unsigned i)
+static void take_links(struct sandbox *a, struct ask *k, unsigned i)
 {
 	struct gpu_seen *g = &k->seen[i];
 
@@ -54,7 +57,7 @@ static void take_links(struct apart *a, struct ask *k, unsigned i)
 		struct nvml_pci pci;
 		unsigned up = 0;
 
-		apart_at(a, "nvmlDeviceGetNvLinkState of GPU %u, link %u", i, l);
+		sandbox_at(a, "nvmlDeviceGetNvLinkState of GPU %u, link %u", i, l);
 		if (CALL(k, "nvmlDeviceGetNvLinkState", (nvml_dev, unsigned, unsigned *), k->dev[i],
 			 l, &up) != NVML_OK)
 			continue;
@@ -68,14 +71,14 @@ static void take_links(struct apart *a, struct ask *k, unsigned i)
 	}
 }
 
-static void take_health(struct apart *a, struct ask *k, unsigned i)
+static void take_health(struct sandbox *a, struct ask *k, unsigned i)
 {
 	unsigned x[4] = { 0 }, now = 0, next = 0;
 	struct gpu_seen *g = &k->seen[i];
 	unsigned long long v = 0;
 	struct nvml_memory m;
 
-	apart_at(a, "ECC and memory of GPU %u", i);
+	sandbox_at(a, "ECC and memory of GPU %u", i);
 	if (CALL(k, "nvmlDeviceGetEccMode", (nvml_dev, unsigned *, unsigned *), k->dev[i], &now,
 		 &next) == NVML_OK) {
 		g->ecc = now;
@@ -106,7 +109,7 @@ static void take_health(struct apart *a, struct ask *k, unsigned i)
 }
 
 /* The `index`th of NVML's, as the next of ours. */
-static int take_gpu(struct apart *a, struct ask *k, unsigned index)
+static int take_gpu(struct sandbox *a, struct ask *k, unsigned index)
 {
 	unsigned i = k->n;
 	struct gpu_seen *g = &k->seen[i];
@@ -114,7 +117,7 @@ static int take_gpu(struct apart *a, struct ask *k, unsigned index)
 	int rc;
 
 	gpu_seen_init(g);
-	apart_at(a, "nvmlDeviceGetHandleByIndex of GPU %u", index);
+	sandbox_at(a, "nvmlDeviceGetHandleByIndex of GPU %u", index);
 	rc = CALL(k, "nvmlDeviceGetHandleByIndex_v2", (unsigned, nvml_dev *), index, &k->dev[i]);
 	if (rc != NVML_OK)
 		return rc;
@@ -132,13 +135,13 @@ static int take_gpu(struct apart *a, struct ask *k, unsigned index)
 }
 
 /* As `nvidia-smi topo -m` has it: links between the two, else where their ways over PCIe meet. */
-static void put_way(struct apart *a, const struct ask *k, unsigned i, unsigned j)
+static void put_way(struct sandbox *a, const struct ask *k, unsigned i, unsigned j)
 {
 	static const char *const meet[] = { "INT", "PIX", "PXB", "PHB", "NODE", "SYS" };
 	unsigned direct = 0, status = 1, level = 99;
 	char key[48];
 
-	apart_at(a, "the way from GPU %u to GPU %u", i, j);
+	sandbox_at(a, "the way from GPU %u to GPU %u", i, j);
 	snprintf(key, sizeof(key), "gpu/topology/%u-%u", i, j);
 	for (unsigned l = 0; l < GPUS_LINKS; l++)
 		direct += *k->remote[i][l] && !strcasecmp(k->remote[i][l], k->seen[j].bus);
@@ -155,7 +158,7 @@ static void put_way(struct apart *a, const struct ask *k, unsigned i, unsigned j
 		facts_set(&a->f, key, "%s", meet[level / 10]);
 }
 
-static void put_versions(struct apart *a, const struct ask *k)
+static void put_versions(struct sandbox *a, const struct ask *k)
 {
 	char text[96] = "";
 	int cuda = 0;
@@ -167,7 +170,7 @@ static void put_versions(struct apart *a, const struct ask *k)
 		facts_set(&a->f, "gpu/cuda", "%d.%d", cuda / 1000, cuda % 1000 / 10);
 }
 
-static void ask(struct apart *a, void *arg)
+static void ask(struct sandbox *a, void *arg)
 {
 	struct ask *k = calloc(1, sizeof(*k));
 	unsigned count = 0;
@@ -175,13 +178,13 @@ static void ask(struct apart *a, void *arg)
 
 	if (!k)
 		return;
-	apart_at(a, "loading NVML");
+	sandbox_at(a, "loading NVML");
 	k->lib = dlopen(arg ? arg : "libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (!k->lib) {
 		a->err = -ENOENT;
 		return;
 	}
-	apart_at(a, "nvmlInit");
+	sandbox_at(a, "nvmlInit");
 	rc = CALL(k, "nvmlInit_v2", (void), );
 	if (rc == NVML_OK)
 		rc = CALL(k, "nvmlDeviceGetCount_v2", (unsigned *), &count);
@@ -210,9 +213,9 @@ static void ask(struct apart *a, void *arg)
 
 void gpus_ask(struct facts *f, const char *library, unsigned limit_ms)
 {
-	char at[APART_AT] = "";
+	char at[SANDBOX_AT] = "";
 	double on_bus = 0, answer;
-	int err = apart(f, limit_ms, ask, (void *)library, at);
+	int err = sandbox_run(f, limit_ms, ask, (void *)library, at);
 
 	facts_number(f, "gpu/on_bus", &on_bus);
 	if (err == -ETIMEDOUT)

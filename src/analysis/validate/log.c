@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log.c - whose log it is, and what its readers share. */
+/* log.c - recognizes logs by their content, and holds what their readers share. */
 #include "validate/log.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * log.h - what the logs of benchmarks say, as facts "log/...", and of nvidia-smi "gpu/...". Known by content. Pure;
- * any bytes.
+ * log.h - logs of benchmarks as facts "log/...", and of nvidia-smi as "gpu/...". Recognized by
+ * content. Pure; accepts any bytes.
  */
 #pragma once
 
@@ -15,5 +15,8 @@ struct log_said {
 	char expected[LOG_EXPECTED]; /* there */
 };
 
-/* 0, or -EBADMSG: `said` has the line and what was expected. What was read before it is in `f`. */
+/*
+ * 0, or -EBADMSG: `said` has the line and what was expected. Facts from before that line are in
+ * `f`.
+ */
 int log_facts(struct facts *f, const char *text, size_t len, struct log_said *said);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* log_part.h - what the readers of logs share: lines, words, numbers, and what is wrong. */
+/* log_part.h - shared by the readers of logs: lines, words, numbers, and errors. */
 #pragma once
 
 #include "validate/log.h"

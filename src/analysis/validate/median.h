@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* median.h - the middle of some numbers. */
+/* median.h - the median of a few numbers. */
 #pragma once
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node.c - kernel, cores and memory, as /proc and /sys have them. */
+/* node.c - kernel, cores and memory, from /proc and /sys. */
 #include "validate/node.h"
 
 #include <ctype.h>

@@ -4,5 +4,5 @@
 
 #include "validate/facts.h"
 
-/* `root` stands before /proc, /sys and /run; "": this node's own. What is not there is no fact. */
+/* `root` is prepended to /proc, /sys and /run; "": this node's own. Missing files give no facts. */
 void node_facts(struct facts *f, const char *root);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_dev.c - PCIe, networks, InfiniBand, NVMe and the drivers of them. */
+/* node_dev.c - PCIe, networks, InfiniBand, NVMe and their drivers. */
 #include "validate/node_files.h"
 
 #include <ctype.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sandbox.c - see sandbox.h. Facts come back through a pipe, as JSON; what it is doing stands in shared memory. */
+/*
+ * sandbox.c - see sandbox.h. Facts come back through a pipe, as JSON; shared memory says what the
+ * process is doing.
+ */
 #include "validate/sandbox.h"
 
 #include <errno.h>
@@ -18,18 +21,18 @@
 #define ANSWER  (4u << 20)
 #define LAST_MS 200u /* that a process may take to end, once it was killed or has answered */
 
-void apart_at(struct apart *a, const char *fmt, ...)
+void sandbox_at(struct sandbox *a, const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(a->at, APART_AT, fmt, ap);
+	vsnprintf(a->at, SANDBOX_AT, fmt, ap);
 	va_end(ap);
 }
 
-static _Noreturn void ask(int fd, pid_t parent, char *at, apart_fn *fn, void *arg)
+static _Noreturn void ask(int fd, pid_t parent, char *at, sandbox_fn *fn, void *arg)
 {
-	struct apart a = { .at = at };
+	struct sandbox a = { .at = at };
 	struct json j;
 	FILE *f;
 
@@ -98,9 +101,9 @@ static int result(pid_t pid, ssize_t n, struct facts *out, const char *text)
 	return -WEXITSTATUS(status);
 }
 
-int apart(struct facts *out, unsigned limit_ms, apart_fn *fn, void *arg, char *at)
+int sandbox_run(struct facts *out, unsigned limit_ms, sandbox_fn *fn, void *arg, char *at)
 {
-	char *text = malloc(ANSWER), *shared = mmap(NULL, APART_AT, PROT_READ | PROT_WRITE,
+	char *text = malloc(ANSWER), *shared = mmap(NULL, SANDBOX_AT, PROT_READ | PROT_WRITE,
 						    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int fd[2] = { -1, -1 }, err = -ENOMEM;
 	pid_t pid, parent = getpid();
@@ -117,11 +120,11 @@ int apart(struct facts *out, unsigned limit_ms, apart_fn *fn, void *arg, char *a
 	close(fd[1]);
 	err = err ? err : result(pid, hear(fd[0], text, clock_mono_ms() + limit_ms), out, text);
 	close(fd[0]);
-	memcpy(at, shared, APART_AT);
-	at[APART_AT - 1] = '\0';
+	memcpy(at, shared, SANDBOX_AT);
+	at[SANDBOX_AT - 1] = '\0';
 done:
 	if (shared != MAP_FAILED)
-		munmap(shared, APART_AT);
+		munmap(shared, SANDBOX_AT);
 	free(text);
 	return err;
 }

@@ -279,13 +279,13 @@ AON_API void aon_heartbeat_collective(uint64_t communicator, uint64_t sequence)
 AON_API void aon_stays(uint64_t ns)
 {
 	if (heartbeat())
-		__atomic_fetch_add(&c->seg.head->stays_ns, ns, __ATOMIC_RELAXED);
+		__atomic_fetch_add(&c->seg.head->residual_ns, ns, __ATOMIC_RELAXED);
 }
 
 AON_API void aon_stays_launch(uint32_t sixteenths)
 {
 	if (heartbeat())
-		__atomic_store_n(&c->seg.head->stays_launch, sixteenths, __ATOMIC_RELAXED);
+		__atomic_store_n(&c->seg.head->residual_launch, sixteenths, __ATOMIC_RELAXED);
 }
 
 #define CLAIMS 8u

@@ -45,7 +45,7 @@ struct client {
 	size_t seg_bytes;
 	const struct aon_gate *gate;             /* the session's; NULL before */
 	const struct aon_rendezvous *rendezvous; /* NULL: no run directory yet */
-	uint32_t generation;                     /* of the daemon that was last asked */
+	uint32_t generation;                     /* of the daemon that was asked last */
 	int refused;                             /* -errno of the last answer, 0: none */
 	struct held_fd sock, pool;
 	_Atomic uint64_t looked_tsc; /* when the socket was last looked at */
@@ -104,11 +104,11 @@ void client_gate_watch(const uint32_t *word); /* the rendezvous page's, or the s
 /* --- join.c --- */
 /* One step of joining; false if another thread is doing it. Never waits longer than wait_ms. */
 bool client_step(uint64_t tsc, unsigned wait_ms);
-void client_try_join(uint64_t tsc); /* an emit, and no segment yet: ask, or see if aond answered */
-void client_settle(void);           /* what was lost early is known to the segment */
+void client_try_join(uint64_t tsc); /* an emit without a segment: asks aond, or reads its answer */
+void client_settle(void);           /* adds early losses to the segment's count */
 void client_doorbell(void);
 void client_look(uint64_t tsc); /* is the daemon still there? */
-void client_poll(uint64_t tsc); /* a good moment to join or to look, now and then */
+void client_poll(uint64_t tsc); /* called at good moments to join or to look */
 void client_full(void);         /* no chunk is free */
 bool client_was_forked(void);
 bool client_forked(void); /* in a child: forget the parent's session; false: not yet done */

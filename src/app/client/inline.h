@@ -13,8 +13,8 @@
 
 #define AON_TLS __thread __attribute__((tls_model("initial-exec")))
 
-/* The symbol's number is raised with any change of the struct: a probe that knows another one than
- * the libaon of the process does then not load. */
+/* The number in the symbol is raised with any change of the struct: a probe built for another
+ * struct than the process's libaon then does not load. */
 extern AON_API AON_TLS struct aon_thread *aon_self __asm__("aon_self_1");
 
 static inline void aon_fence(void)

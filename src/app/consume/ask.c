@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask.c - names, tracks and processes: asked of aond, and kept. */
+/* ask.c - names, tracks and processes: requested from aond, and cached. */
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>

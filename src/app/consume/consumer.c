@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* consumer.c - reads a ring that somebody else writes (abi/consume.h), and asks for names. */
+/* consumer.c - reads a ring that aond writes (abi/consume.h), and asks aond for names. */
 #include <aon/consumer.h>
 
 #include <errno.h>

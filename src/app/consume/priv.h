@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* priv.h - a consumer, as consumer.c and ask.c know it. */
+/* priv.h - the consumer's state, shared by consumer.c and ask.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -19,7 +19,7 @@ struct aon_consumer {
 	int sock;                   /* owned: the lease */
 	const struct aon_ring *map; /* owned, read-only */
 	size_t bytes;
-	uint64_t count; /* as it was checked: the page is not asked again */
+	uint64_t count; /* as checked: the page is not read again */
 	uint64_t words; /* of a record */
 	uint64_t at;    /* number of the next record to copy */
 	uint64_t seq;   /* that the next event should have */

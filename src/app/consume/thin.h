@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * thin.h - samples a stream down to a rate; each chosen event has a weight, the number it stands for.
+ * thin.h - samples a stream down to a rate; each chosen event has a weight, the number of events
+ * that it stands for.
  *
  * The stream is cut into blocks. One event of each block is chosen at random, and its weight is the
  * block's length. The length depends on the earlier rate of the stream and on the clock, never on
@@ -15,12 +16,12 @@
 #include <aon/consumer.h>
 
 struct thin {
-	uint32_t rate;   /* a second; 0: nothing is left out */
+	uint32_t rate;   /* events a second; 0: all */
 	uint64_t block;  /* length that a block should have */
 	uint64_t n;      /* in the present block */
 	double tokens;   /* that may be handed out now */
 	uint64_t at_ms;  /* of the last look at the clock */
-	uint64_t second; /* when that begins in which `seen` came */
+	uint64_t second; /* begin of the second that `seen` counts */
 	uint64_t seen, random;
 	struct aon_consumer_event held;
 };
@@ -28,5 +29,5 @@ struct thin {
 void thin_init(struct thin *t, uint32_t rate, uint64_t now_ms);
 /* Adds an event. True: a block has ended, *e is the chosen event, *weight the block's length. */
 bool thin_take(struct thin *t, struct aon_consumer_event *e, uint64_t now_ms, uint64_t *weight);
-/* Nothing comes for now: what is held, once it is due. */
+/* When no event comes for now: hands out the held one, once it is due. */
 bool thin_rest(struct thin *t, struct aon_consumer_event *e, uint64_t now_ms, uint64_t *weight);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* drain.c - takes committed records out of the segment: whole, once, in order. */
+/* drain.c - takes committed records out of the segment: complete, once, and in order. */
 #include <errno.h>
 #include <string.h>
 

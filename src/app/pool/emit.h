@@ -2,8 +2,8 @@
 /*
  * emit.h - the app's end of the segment: a thread takes a chunk, fills it, gives it up.
  *
- * abi/segment.h draws the pairs (A, B, E here). Nothing in this file makes a system call,
- * waits, or allocates; it runs in signal handlers, too.
+ * abi/segment.h draws the pairs (A, B, E here). Nothing in this file makes a system call, waits, or
+ * allocates; it also runs in signal handlers.
  */
 #pragma once
 

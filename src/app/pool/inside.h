@@ -23,7 +23,7 @@ struct pool {
 	struct chunk_order *order; /* of a pass, and of a first look: behind done[] */
 	_Atomic uint32_t *state;
 	_Atomic uint32_t *consumed; /* for the next daemon; never read while we live */
-	uint32_t done[];            /* what consumed[] says, but out of the process's reach */
+	uint32_t done[];            /* a copy of consumed[] that the process cannot change */
 };
 
 static inline struct aon_seg_head *shared(const struct pool *p)

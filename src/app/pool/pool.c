@@ -427,11 +427,11 @@ void pool_heartbeat(const struct pool *p, struct aon_heartbeat *out)
 	memcpy(out, &shared(p)->heartbeat, sizeof(*out));
 }
 
-uint64_t pool_stays(const struct pool *p)
+uint64_t pool_residual(const struct pool *p)
 {
 	const struct aon_seg_head *h = shared(p);
-	uint64_t each = __atomic_load_n(&h->stays_launch, __ATOMIC_RELAXED);
+	uint64_t each = __atomic_load_n(&h->residual_launch, __ATOMIC_RELAXED);
 	uint64_t launches = __atomic_load_n(&h->heartbeat.launches, __ATOMIC_RELAXED);
 
-	return __atomic_load_n(&h->stays_ns, __ATOMIC_RELAXED) + launches * each / 16;
+	return __atomic_load_n(&h->residual_ns, __ATOMIC_RELAXED) + launches * each / 16;
 }

@@ -38,7 +38,7 @@ int pool_adopt(struct pool **out, int fd, bool trust_file);
 int pool_adopt_file(struct pool **out, const char *path);
 void pool_free(struct pool *p); /* unmaps; unlinks its file if it has one and it was drained */
 
-/* Says whose it is: a spare segment is made before its process is known. */
+/* Sets its owner: a spare segment is made before its process is known. */
 void pool_assign(struct pool *p, uint32_t pid, uint64_t pid_start);
 
 int pool_fd(const struct pool *p); /* borrowed */
@@ -50,12 +50,11 @@ const struct aon_seg_head *pool_head(const struct pool *p);
 
 /*
  * One pass over all chunks: copies every run of newly committed units into `buf` (cap bytes),
- * checks each record's length and counts the records, marks the run consumed, and frees the
- * chunks that are full (owned ones too when `dead`: no thread is left). All of that before any
- * run is looked at, so that threads find free chunks again while aond works.
- *
- * Returns 0, or -EPROTO: the process lies, end its session. *runs gets how many of run[] were
- * filled; *more is set when buf or run[] was too small for all: use these runs, call again.
+ * checks each record's length and counts the records, marks the run consumed, and frees the chunks
+ * that are full (owned ones too when `dead`: no thread is left). All of that happens before any run
+ * is parsed, so that threads find free chunks again while aond works. Returns 0, or -EPROTO: the
+ * process broke the protocol, end its session. *runs gets how many of run[] were filled; *more is
+ * set when buf or run[] was too small for all: use these runs, call again.
  */
 struct pool_run {
 	uint32_t tid;
@@ -79,4 +78,4 @@ uint64_t pool_pending(const struct pool *p); /* units committed and not yet take
 uint32_t pool_used(const struct pool *p);    /* chunks not free */
 void pool_doorbell_clear(struct pool *p); /* after a drain: threads then ring at half full again */
 void pool_heartbeat(const struct pool *p, struct aon_heartbeat *out);
-uint64_t pool_stays(const struct pool *p); /* ns that probes have cost where nothing is recorded */
+uint64_t pool_residual(const struct pool *p); /* ns: residual overhead that probes report */

@@ -37,7 +37,7 @@ static inline void dev_clock_sample(struct dev_clock *c, uint64_t dev_ns, uint64
 		lo = lo > c->lo - slack ? lo : c->lo - slack;
 		hi = hi < c->hi + slack ? hi : c->hi + slack;
 	} else if (c->known && age < 0) {
-		return; /* read later than a newer one: it tells nothing new */
+		return; /* read later than a newer one: it adds nothing */
 	}
 	if (!c->known || c->offset < lo || c->offset > hi)
 		c->offset = c->likely >= lo && c->likely <= hi ? c->likely : lo + (hi - lo) / 2;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * python.h - the Python of the program that a probe is in. Its functions are looked up there, so that
- * one library serves all versions. All are called with Python's lock.
+ * python.h - the Python interpreter of the program. Its functions are looked up in the program, so
+ * that one library serves all versions. All are called with Python's lock held.
  */
 #pragma once
 

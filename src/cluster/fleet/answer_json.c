@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer_json.c - see answer_json.h. Times of GPUs are seconds here: they are sums of thousands. */
+/*
+ * answer_json.c - see answer_json.h. GPU times are in seconds here: they are sums over thousands of
+ * GPUs.
+ */
 #include "fleet/answer_json.h"
 
 #include <math.h>

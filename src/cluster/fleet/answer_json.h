@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* answer_json.h - answers as members of the open object: for aon --json and the API alike. */
+/*
+ * answer_json.h - writes answers as members of the open JSON object, for aon --json and the API
+ * alike.
+ */
 #pragma once
 
 #include "base/json.h"
 #include "fleet/question.h"
 
-/* Whether whoever asks may read names of that user's jobs; NULL: of everybody's. */
+/* Whether the viewer may read the names of that user's jobs; NULL: of everybody's. */
 struct fleet_viewer {
 	bool (*may)(void *arg, const char *user);
 	void *arg;
@@ -29,5 +32,5 @@ struct fleet_pair {
 struct fleet_pair *fleet_pairs(const struct fleet_report *a, const struct fleet_report *b,
 			       size_t *n);
 
-/* What a reader should take away of a job: one sentence. */
+/* The summary of a job in one sentence. */
 char *fleet_verdict(char *out, size_t cap, const struct fleet_report *r);

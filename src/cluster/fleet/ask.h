@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ask.h - what the questions share: the roll-ups' names, what is of this cluster, growing answers.
+ * ask.h - shared by the questions: names of the roll-ups, the filter for this cluster, growing
+ * answers.
  *
  * The text of a question is SQL that ClickHouse 18.16 and current releases both understand: joins by
  * USING, no window functions. Its answer is RowBinary.
@@ -15,7 +16,7 @@ void ask_where(struct sql *q, const struct fleet *f, const char *job);
 /* " AND hour_ns >= ... AND hour_ns < ...", of roll-ups: the hours that overlap the span. */
 void ask_hours(struct sql *q, struct fleet_span s);
 
-/* A question, and who takes the rows of its answer. */
+/* A question, and the callback for the rows of its answer. */
 struct question {
 	struct fleet *f;
 	const char *job;        /* of {job}; NULL: any */

@@ -2,9 +2,10 @@
 /*
  * ask_change.c - which kernels got slower with a version of the driver or of the framework?
  *
- * Of jobs on the same kind of GPU that differ in one of the two alone, the mean of a kernel's calls
- * under a version against that under the next older one, whichever ran first: nodes are updated one by one. A
- * name may stand for several shapes: the number of jobs on each side is reported with it.
+ * It compares jobs on the same kind of GPU that differ in one of the two versions alone: the mean
+ * of a kernel's calls under a version against that under the next older one, whichever ran first,
+ * because nodes are updated one by one. A name may stand for several shapes: the number of jobs on
+ * each side is reported with it.
  */
 #include "fleet/ask.h"
 

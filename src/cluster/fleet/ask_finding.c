@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask_finding.c - what was found to be wrong: by aond's alarms on nodes, and by aon diagnose. */
+/* ask_finding.c - lists findings: alarms of aond on nodes, and findings of aon diagnose. */
 #include "fleet/ask.h"
 
 #include <errno.h>

@@ -2,10 +2,10 @@
 /*
  * ask_heat.c - ranks x steps: is it one rank, one moment, or everybody?
  *
- * A cell is what its ranks took in its steps against the median of all ranks in the same step, so
- * that a step which is long for everybody is no one's fault. It tells the worst of them, and which
- * that is: nobody is averaged away, however many ranks and steps share it. ClickHouse makes the cells. Of a
- * job with more rows than LOOKED only the newest steps are looked at, or every so-many-th, and the
+ * A cell compares its ranks in its steps with the median of all ranks in the same step, so that a
+ * step which is long for everybody is no one's fault. A cell shows the worst of them, and which
+ * that is: nobody is averaged away, however many ranks and steps share it. ClickHouse computes the
+ * cells. Of a job with more rows than LOOKED only the newest steps are read, or every n-th, and the
  * answer says so.
  */
 #include "fleet/ask.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask_job.c - one job over all its ranks: who waits for whom, what the steps consist of, kernels, hours. */
+/*
+ * ask_job.c - one job over all its ranks: which rank waits for which, what the steps consist of,
+ * kernels, hours.
+ */
 #include "fleet/ask.h"
 
 #include <errno.h>

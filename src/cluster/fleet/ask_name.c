@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask_name.c - hashes of names as texts: those that an answer shows, no others. */
+/* ask_name.c - translates hashes of names into texts, only for the names that an answer shows. */
 #include "fleet/ask.h"
 
 #include <errno.h>

@@ -2,8 +2,8 @@
 /*
  * ask_overview.c - where are GPU hours lost? Jobs by what they lost, nodes by how long others waited for them.
  *
- * All from roll-ups, processes and heartbeats: what it costs grows with jobs, ranks and hours, not
- * with steps. A node that fell silent is in the list; no mean hides it.
+ * All comes from roll-ups, processes and heartbeats: the cost grows with jobs, ranks and hours, not
+ * with steps. A node that stopped reporting is in the list; no mean hides it.
  */
 #include "fleet/ask.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask_record.c - the records of a job's steps, all ranks of a step together: what is diagnosed. */
+/*
+ * ask_record.c - reads the records of a job's steps for the diagnosis, all ranks of a step
+ * together.
+ */
 #include "fleet/ask.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask_running.c - jobs that run, their steps as they come, and where a rank is: what aon diagnose --follow asks. */
+/*
+ * ask_running.c - running jobs, their steps as they come, and the state of a rank, for aon diagnose
+ * --follow.
+ */
 #include "fleet/ask.h"
 
 #include <errno.h>

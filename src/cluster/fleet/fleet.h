@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fleet.h - a cluster that is asked: ClickHouse, where every node's windows and steps are.
+ * fleet.h - queries a cluster: ClickHouse, which holds every node's windows and steps.
  *
- * Questions of any size are answered by sums that ClickHouse makes, from roll-ups where there are
- * some: what comes over the network is a row for each thing that is shown. Each question is one
- * request, bounded in rows, bytes and time; any thread may ask.
+ * ClickHouse computes the sums, from roll-ups where there are some: the answer has one row for each
+ * thing that is shown. Each question is one request, bounded in rows, bytes and time; any thread
+ * may ask.
  *
  * Failures: 0 or -errno, `why` (if not NULL) says in one line what and what to do:
  *	-EINVAL  no such address        -ECONNREFUSED, -ETIMEDOUT, -EHOSTUNREACH  nobody answers
@@ -40,8 +40,8 @@ const char *fleet_cluster(const struct fleet *f);
 const struct cluster_url *fleet_url(const struct fleet *f);
 
 /*
- * One question. `types` and `fn` are as rowin.h says; more than `most` rows are refused. `sql` is
- * text of ours: what is somebody else's comes in by sql_text().
+ * Asks one question. `types` and `fn` are as in rowin.h; more than `most` rows are refused. `sql`
+ * is trusted text: anything untrusted must go through sql_text().
  */
 int fleet_ask(struct fleet *f, const char *sql, const char *types, uint64_t most, rowin_fn *fn,
 	      void *arg, struct store_why *why);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_events.c - events of a capture, as a store of the job gives them: by process, in time. */
+/*
+ * job_events.c - events of a capture, as a job's store presents them: by process, in order of time.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

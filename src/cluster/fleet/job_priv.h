@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_priv.h - what the files that make a job of a cluster a store share. */
+/* job_priv.h - shared by the files that present a job of a cluster as a store. */
 #pragma once
 
 #include <pthread.h>
@@ -24,7 +24,7 @@ struct job_track {
 
 struct job_store {
 	struct fleet *f;      /* owned */
-	pthread_mutex_t lock; /* guards what follows, until it is there; then it does not change */
+	pthread_mutex_t lock; /* guards what follows until it is loaded; then it does not change */
 	struct process *process; /* owned; ids are 1 and on */
 	uint64_t *proc;          /* owned: of each */
 	size_t processes;

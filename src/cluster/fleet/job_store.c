@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * job_store.c - a job of a cluster as a store: what readers of a file see of a node, they see of its ranks.
+ * job_store.c - presents a job of a cluster as a store: readers of a node's file see the job's
+ * ranks in the same way.
  *
- * Times are UTC, with no offset to add. A window is what a node sent of ten seconds; of tracks only
- * device and host differ, since windows keep no more. Steps are events; other events are
- * those of a capture (?capture=C, job_events.c): then it is of these alone. Windows are given one at a time as they come, and no more than ROWS
- * of them: of a larger job its rank or a shorter time is asked for, or aon report --job, which adds up there.
+ * Times are UTC, with no offset to add. A window covers the ten seconds that a node sent; tracks
+ * differ only by device and host, since windows keep no more. Steps are events; other events exist
+ * only within a capture (?capture=C, job_events.c), and then the store holds only these. Windows
+ * are read one at a time as they come, and at most ROWS of them: for a larger job ask for one rank
+ * or a shorter time, or use aon report --job, which sums in ClickHouse.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * over_time.c - since when does a step of a job take another time? Of the hours that it ran, where before and
- * after differ most: told if the medians do by a twentieth, and nearly all hours of one side are longer than
- * those of the other. A job has a few hundred hours at most: every place is looked at.
+ * over_time.c - finds the hour since which a job's steps take another time: the cut between hours
+ * where before and after differ most. It is reported if the medians differ by 5 %, and if nearly
+ * all hours of one side are longer than those of the other. A job has a few hundred hours at most,
+ * so every cut is tried.
  */
 #include "fleet/question.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* priv.h - what the files of this folder share of an open cluster. */
+/* priv.h - an open cluster, shared by the files of this folder. */
 #pragma once
 
 #include <pthread.h>
@@ -10,9 +10,9 @@
 #define FLEET_CLIENTS 4u          /* questions at a time: others wait */
 #define FLEET_ANSWER  (64u << 20) /* bytes of an answer */
 #define FLEET_MS      60000u
-#define FLEET_ASK_S   30 /* what the server may work on one */
+#define FLEET_ASK_S   30 /* time that the server may spend on one */
 
-/* What a URL says besides the server: which part of the cluster is opened as a store. */
+/* The part of the cluster that the URL opens as a store. */
 struct fleet_pick {
 	char job[FLEET_WORD], capture[FLEET_WORD];
 	int32_t rank;            /* -1: all */

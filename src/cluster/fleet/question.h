@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * question.h - what people ask a cluster, and the answers: data for whoever shows them.
+ * question.h - the questions that people ask a cluster, and their answers as data, for any
+ * presentation.
  *
  * Times of day are nanoseconds since 1970, UTC; durations are nanoseconds, summed over GPUs where
  * it says so. Of a step that all ranks take together
  *
  *	step = busy + exposed + idle
  *
- * exposed: a collective was under way and no kernel ran. `lost` is the part spent waiting for others: what a
- * rank waits beyond the rank that waits least in the same hour. A collective cannot be shorter than
- * that of the rank that came last, so the rest is the exchange itself.
+ * exposed: a collective was under way and no kernel ran. `lost` is the part spent waiting for
+ * others: how much longer a rank waits than the rank that waits least in the same hour. A
+ * collective cannot be shorter than for the rank that came last, so the rest is the transfer
+ * itself.
  */
 #pragma once
 
@@ -67,8 +69,8 @@ struct fleet_job {
 	bool live;
 	struct fleet_sum sum;
 	double step_ns; /* of one, in the mean; 0: it has none */
-	/* Who had the most work of its own in the hour that lost most, and by how much more than the
-	 * ranks' median, a share; -1: nobody stands out. */
+	/* The rank with the most work of its own in the hour that lost most, and its excess over
+	 * the ranks' median as a share; -1: none stands out. */
 	int32_t slow_rank;
 	double slow_over;
 	char slow_host[FLEET_WORD];
@@ -80,10 +82,10 @@ struct fleet_node {
 	char host[FLEET_WORD], rack[FLEET_WORD], version[32];
 	uint32_t leaf, processes;
 	uint64_t seen_ns; /* last heartbeat */
-	bool silent;      /* it had processes, and has said nothing for FLEET_SILENT_NS */
+	bool silent;      /* it had processes, and has not reported for FLEET_SILENT_NS */
 	uint64_t lost_records, spool_bytes;
 	int64_t clock_off_us; /* INT64_MAX: not known */
-	double lost_ns;       /* waited for its ranks, by others */
+	double lost_ns;       /* time that others waited for its ranks */
 	char job[FLEET_WORD]; /* the one that waited most, */
 	double most_ns;       /* and how long */
 };
@@ -97,7 +99,7 @@ struct fleet_overview {
 	size_t nodes, silent;
 	struct fleet_sum sum;
 	uint32_t gpus;  /* of jobs that are live */
-	uint64_t drops; /* rows that nodes gave up before they came here */
+	uint64_t drops; /* rows that nodes dropped before they arrived */
 };
 int fleet_overview(struct fleet_overview *out, struct fleet *f, struct fleet_span span,
 		   struct store_why *why);
@@ -105,14 +107,14 @@ void fleet_overview_fini(struct fleet_overview *o);
 
 /* --- one job --- */
 
-/* Whose it is. -ENOENT: there is none of that name. */
+/* The owner of a job. -ENOENT: there is none of that name. */
 int fleet_job_user(struct fleet *f, const char *job, char user[FLEET_WORD], struct store_why *why);
 
 struct fleet_rank {
 	int32_t rank;
 	uint32_t leaf;
 	char host[FLEET_WORD], rack[FLEET_WORD];
-	struct fleet_sum sum; /* of this rank; lost: what it waited for others */
+	struct fleet_sum sum; /* of this rank; lost: its waiting for others */
 	double own_ns;        /* of a step: all but exposed communication */
 	double over;          /* own_ns above the ranks' median, a share */
 };
@@ -121,7 +123,7 @@ struct fleet_kernel {
 	uint64_t name;
 	uint32_t kind; /* enum event_kind */
 	uint64_t count, total_ns, min_ns, max_ns, bytes;
-	uint64_t floor_ns, judged_ns; /* of judged_ns, what it would take at its limit */
+	uint64_t floor_ns, judged_ns; /* of judged_ns, the time at its roofline bound */
 	char *text;                   /* owned */
 };
 
@@ -165,7 +167,7 @@ bool fleet_since(const struct fleet_report *r, struct fleet_since *out); /* fals
 
 enum fleet_measure { FLEET_OWN, FLEET_STEP, FLEET_COMM, FLEET_IDLE, FLEET_MEASURES };
 
-/* Who stands beside whom: by number, node, rack and switch, or the slowest first. */
+/* The order of ranks: by number, node, rack and switch, or the slowest first. */
 enum fleet_order { FLEET_BY_RANK, FLEET_BY_HOST, FLEET_BY_LEAF, FLEET_BY_SLOW, FLEET_ORDERS };
 
 struct fleet_heat_ask {
@@ -174,7 +176,7 @@ struct fleet_heat_ask {
 	enum fleet_order order;
 	uint32_t wide, high;         /* cells at most */
 	uint64_t from_step, to_step; /* both included */
-	bool newest; /* of more than can be looked at the newest steps, each; else some of all */
+	bool newest; /* above the limit: the newest steps, all of them; else a sample of all */
 };
 
 /* The worst of a cell's ranks and steps, and what it took; NaN: nothing. Shares are against the step's median. */
@@ -189,7 +191,7 @@ struct fleet_cell {
 struct fleet_heat {
 	uint32_t ranks, rows, columns;
 	uint64_t all;          /* steps of the job that were asked for; */
-	uint64_t steps, every; /* that are looked at, and of so many one was */
+	uint64_t steps, every; /* steps that were read, one of every so many */
 	uint64_t first, last;  /* step */
 	struct fleet_rank *
 		rank; /* owned, in order: own_ns is what was measured, over against the ranks' median */
@@ -237,7 +239,7 @@ struct fleet_runnings {
 	struct fleet_running *r; /* owned; by name */
 	size_t n;
 };
-/* Jobs with ranks that were heard of since; `job` NULL: all. */
+/* Jobs with ranks that reported since; `job` NULL: all. */
 int fleet_running(struct fleet_runnings *out, struct fleet *f, const char *job, uint64_t since_ns,
 		  size_t most, struct store_why *why);
 
@@ -257,7 +259,7 @@ int fleet_stand(struct step_rec **out, size_t *n, struct fleet *f, const char *j
 int fleet_gone(uint32_t **rank, size_t *n, struct fleet *f, const char *job, uint64_t from_ns,
 	       size_t most, struct store_why *why);
 
-/* Where a rank is; empty and 0: nobody has told. */
+/* The place of a rank; empty and 0: unknown. */
 struct fleet_place {
 	char host[FLEET_WORD];
 	uint64_t proc;
@@ -274,7 +276,7 @@ struct fleet_change {
 	char gpu[FLEET_WORD], before[FLEET_WORD], after[FLEET_WORD];
 	double before_ns, after_ns; /* of a call, in the mean */
 	uint64_t before_count, after_count, before_jobs, after_jobs;
-	double cost_ns; /* of the span: what the calls took longer */
+	double cost_ns; /* over the span: the additional time of the calls */
 };
 struct fleet_changes {
 	struct fleet_change *c; /* owned; the costliest first */

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rowin.h - rows of an answer in ClickHouse's RowBinary, as the bytes come.
+ * rowin.h - parses rows of an answer in ClickHouse's RowBinary, as the bytes come.
  *
- * Whoever asks says what it asked for, a letter for each column, and casts in the question, so
- * that nothing depends on what a version of the server makes of an expression:
+ * The caller passes a letter for each column that it asked for, and casts in the question, so that
+ * nothing depends on the type that a version of the server gives an expression:
  *
  *	q UInt64   l Int64   d Float64   s String
  *
- * The bytes are the network's: lengths are checked before they are believed, a row is given whole
- * or not at all, and what is held of an answer is one row at most.
+ * The bytes come from the network: lengths are checked before they are used, a row is passed on
+ * completely or not at all, and at most one row is held in memory.
  */
 #pragma once
 

@@ -3,8 +3,9 @@
  * rows.h - rows of any question, with the names and kinds of their columns: for people who write
  * SQL, and for lists that are shown as they come.
  *
- * The answer is ClickHouse's TabSeparatedWithNamesAndTypes, which all versions write. Its bytes are the
- * network's: a row with more or fewer fields than the head, or a wrong escape, is no answer.
+ * The answer is ClickHouse's TabSeparatedWithNamesAndTypes, which all versions write. The bytes
+ * come from the network: a row with more or fewer fields than the header, or with a wrong escape,
+ * is an error.
  */
 #pragma once
 

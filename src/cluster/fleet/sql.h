@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sql.h - a question being written. Names of jobs and hosts are anybody's bytes: sql_text() alone writes them. */
+/*
+ * sql.h - builds the SQL of a question. Names of jobs and hosts may be any bytes: only sql_text()
+ * writes them.
+ */
 #pragma once
 
 #include <stdint.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cursor.c - see cursor.h. A head, then for each job its struct up to the findings that it has. */
+/*
+ * cursor.c - see cursor.h. The file is a header, then for each job its struct, up to the number of
+ * findings it has.
+ */
 #include "follow/cursor.h"
 
 #include <errno.h>

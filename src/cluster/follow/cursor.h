@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cursor.h - how far each job was read, and its open findings; the spool keeps it with the rows. */
+/*
+ * cursor.h - how far each job has been read, and its open findings; the spool stores it with the
+ * rows.
+ */
 #pragma once
 
 #include <stddef.h>
@@ -22,7 +25,7 @@ struct cursor_open {
 struct cursor_job {
 	char job[FLEET_WORD];
 	uint64_t next;    /* step: earlier ones are diagnosed and their findings reported */
-	uint64_t from_ns; /* what began before it is of an earlier attempt */
+	uint64_t from_ns; /* steps that began earlier belong to an earlier attempt */
 	uint64_t t_ns;    /* of the newest step that was read */
 	uint32_t opens, unused;
 	struct cursor_open open[CURSOR_OPEN];

@@ -2,8 +2,8 @@
 /*
  * follow.c - see follow.h.
  *
- * One thread: looks at each job in turn, puts what is found into the spool with how far it has come, sends. What
- * cannot be asked is asked again at the next look, from where the last commit stood.
+ * One thread looks at each job in turn, puts findings into the spool together with the cursor, and
+ * sends. A query that fails is repeated at the next look, from the last commit on.
  */
 #include "follow/follow.h"
 

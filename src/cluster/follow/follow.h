@@ -4,8 +4,9 @@
  *
  *	ClickHouse: process, step --> one struct diag a job --> finding rows --> spool --> ClickHouse
  *
- * One such service a cluster. Rows and how far each job was read are one commit of the spool, so that each finding
- * is reported once, through any crash: after a restart a job's newest steps are read again, and what is open is known.
+ * A cluster needs one such service. The rows and the cursor of each job are one commit of the
+ * spool, so that each finding is reported once, through any crash: after a restart a job's newest
+ * steps are read again, and its open findings are known.
  */
 #pragma once
 
@@ -14,8 +15,8 @@
 
 #define FOLLOW_JOBS 1024u /* at a time; of more, those that come first by name */
 
-/* Told of each new act, with whom to look at more closely: the culprit, one that is well and does the same, and who
- * waits. `n` of them, 3 at most. */
+/* Called for each new actionable finding, with the ranks to look at more closely: the culprit, a
+ * healthy one that does the same, and one that waits. `n` of them, 3 at most. */
 typedef void follow_act_fn(void *arg, const char *job, const struct diag_verdict *v,
 			   const uint32_t *rank, uint32_t n);
 
@@ -27,7 +28,7 @@ struct follow_opts {
 	uint32_t every_ms;    /* from one look to the next */
 	uint32_t patience_ms; /* for records of a step that not all ranks have sent */
 	int stop_fd;          /* readable: end in order */
-	follow_act_fn *act;   /* NULL: nobody wants to know */
+	follow_act_fn *act;   /* NULL: not called */
 	void *arg;
 };
 

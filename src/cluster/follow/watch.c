@@ -2,10 +2,10 @@
 /*
  * watch.c - see watch.h.
  *
- * A step is ripe when all ranks have sent their records, or when waiting for the rest has timed out.
- * A hang is looked at again with every record that comes, and is over when a later step has
- * ended. After a restart the steps before the cursor are read again, some of them: from before what is
- * open, so that the history is one without it.
+ * A step is ripe when all ranks have sent their records, or when waiting for the rest has timed
+ * out. A hang is checked again with every record that comes, and is over when a later step has
+ * ended. After a restart some of the steps before the cursor are read again: enough to rebuild the
+ * history from before the open findings began.
  */
 #include "follow/watch.h"
 

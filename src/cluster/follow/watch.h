@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* watch.h - one job that is followed: which of its steps are ripe, what they show, what is reported. */
+/* watch.h - one job that is followed: its ripe steps, their findings, and what is reported. */
 #pragma once
 
 #include "fleet/question.h"
@@ -19,14 +19,14 @@ struct job_watch {
 	bool live;
 	uint64_t quiet; /* earlier steps are read again after a restart: nothing is reported */
 	uint64_t step, step_t_ns;
-	uint64_t stand_step, stand_ranks; /* a hang as it was last looked at */
+	uint64_t stand_step, stand_ranks; /* a hang as of the last look */
 	struct {
 		uint64_t at_ms,
 			next; /* at that time (CLOCK_MONOTONIC) steps before it were there */
 	} look[WATCH_LOOKS];
 	uint32_t looks;
 	uint32_t told; /* findings since it began */
-	int err;       /* of the last question that was asked while a verdict was heard */
+	int err;       /* of the last query made while handling a verdict */
 };
 
 int watch_new(struct job_watch **out, const struct follow_opts *o, struct fleet *f, struct packs *p,
@@ -36,7 +36,7 @@ void watch_free(struct job_watch *w); /* NULL is allowed */
 /* One look at what is new of the job. now_ms: CLOCK_MONOTONIC. */
 int watch_look(struct job_watch *w, const struct fleet_running *is, uint64_t now_ms,
 	       struct store_why *why);
-/* The job has ended: so has all that was wrong with it. */
+/* The job has ended: closes its open findings. */
 int watch_end(struct job_watch *w);
 
 /* --- row.c --- */

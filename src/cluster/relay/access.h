@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * access.h - who may do what at a relay: a file, a rule a line, the first that fits counts.
+ * access.h - what each client may do at a relay: a file with one rule per line; the first that fits
+ * counts.
  *
  *	# who    name in the certificate   and what
  *	node     node-*                    cluster=prod
  *	user     alice                     jobs=alice-* steps=20 seconds=30 hour=10
  *	watch    prometheus
  *
- * node: sends batches of that cluster, and takes orders. user: orders captures of those jobs, so many
- * steps or seconds at most, so many an hour; and may watch. watch: reads numbers. Names and jobs are
- * patterns of the shell.
+ * node: sends batches of that cluster, and takes orders. user: orders captures of those jobs, up to
+ * these steps or seconds, and so many an hour; and may watch. watch: reads the metrics. Names and
+ * jobs are patterns of the shell.
  */
 #pragma once
 

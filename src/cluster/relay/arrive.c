@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * arrive.c - a batch is looked through before it is held: whole, of a known table, its rows what their
- * columns say, of the source and the cluster that its node may speak for. One bad row would spoil an insert
- * of half a million.
+ * arrive.c - checks a batch before it is stored: it is complete, of a known table, its rows match
+ * their columns, and its node may send for that source and cluster. One bad row would spoil an
+ * insert of half a million.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batch_insert.c - what a relay holds becomes inserts, which are sent and go; see hold.h. */
-#include "relay/hold_priv.h"
+/*
+ * batch_insert.c - freezes the batches that a relay holds into inserts, hands these out to be sent,
+ * and deletes them once they arrived; see batch_store.h.
+ */
+#include "relay/batch_store_priv.h"
 
 #include <errno.h>
 #include <stdio.h>

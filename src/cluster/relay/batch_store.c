@@ -7,7 +7,7 @@
  *	body   id, wire                           apart, so that freezing moves no bytes
  *	ins    id, tbl, ver, day, shard, rows, bytes, n, at, why             why: set aside
  */
-#include "relay/hold_priv.h"
+#include "relay/batch_store_priv.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * batch_store.h - what a relay holds: batches that it answered for, and the inserts that they became.
+ * batch_store.h - the batches that a relay acknowledged, and the inserts that they became.
  *
  *	batch --commit--> open --freeze--> insert N --200--> gone
  *	                                     |  refused: split into its batches, each an insert
  *	                                     +--> aside, with its reason
  *
- * One SQLite file. A commit brings batches and the last number of their sources in one transaction, and
- * returns when the disk has it; so what was acknowledged is there after any crash, once. An insert is a
- * list of whole batches that never changes: its bytes are the same however often it is sent, and its
- * number is never used again. It belongs to one table, one version of its columns, one day, so that it is
- * one part, and one shard.
+ * One SQLite file. A commit stores batches and the last number of their sources in one transaction,
+ * and returns when it is on disk; so acknowledged batches are there after any crash, exactly once.
+ * An insert is a list of whole batches that never changes: its bytes are the same however often it
+ * is sent, and its number is never used again. It belongs to one table, one version of its columns,
+ * one day, so that it is one part, and one shard.
  *
- * A source numbers its batches 1, 2, 3..., and sends them in that order. What it dropped leaves a gap,
- * which is taken when it says that it has nothing older any more (`first`).
+ * A source numbers its batches 1, 2, 3..., and sends them in that order. Batches that it dropped
+ * leave a gap, which is accepted once the source says that it has nothing older (`first`).
  *
  * All calls may come from any thread.
  */
@@ -34,7 +34,7 @@ struct arrival {
 	uint32_t schema, rows, shard;
 	uint32_t day;     /* of all its rows: one partition */
 	uint64_t bytes;   /* as RowBinary */
-	const char *node; /* borrowed: who sent it, by its certificate */
+	const char *node; /* borrowed: its sender, by certificate */
 	const void *wire; /* borrowed: as it came */
 	size_t len;
 	/* Filled by hold_commit(): */
@@ -75,8 +75,8 @@ void hold_close(struct hold *h); /* NULL is allowed */
 uint64_t hold_id(const struct hold *h); /* of this relay, for as long as its file lives */
 uint64_t hold_inserts(struct hold *h);  /* the highest number of an insert so far */
 
-/* Brings them in one transaction. 0: each has its result. -ENOSPC: none of them is here, the disk or the
- * quota is full. Another error of the disk ends the process: what it holds is read anew. */
+/* Stores them in one transaction. 0: each has its result. -ENOSPC: none was stored, the disk or the
+ * quota is full. Another error of the disk ends the process, and a restart reads the file again. */
 int hold_commit(struct hold *h, struct arrival *const *a, size_t n, uint64_t now_ns);
 
 /* Freezes what is due of a shard, also what is not if `all`. Inserts made, or -errno. */
@@ -96,5 +96,5 @@ int hold_done(struct hold *h, uint64_t insert);
 int hold_refused(struct hold *h, uint64_t insert, const char *why, bool *aside);
 
 int hold_stat(struct hold *h, struct hold_stat *out);
-/* Sources that have not been heard of since then are forgotten. */
+/* Forgets sources that have sent nothing since then. */
 int hold_forget(struct hold *h, uint64_t before_ns);

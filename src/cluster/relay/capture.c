@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture.c - orders as users see them: who may, which nodes, from which step, what came; see order.h. */
+/* capture.c - orders for users: permission, the nodes, the first step, the results; see order.h. */
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * commit.c - batches that came are put to the disk together: while one transaction waits for the disk,
- * the next ones gather, so many nodes cost few syncs. A sender sleeps until its own batch is durable.
+ * commit.c - group commit: while one transaction waits for the disk, the next batches gather, so
+ * that many nodes cost few syncs. A sender sleeps until its own batch is durable.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * count.tbl.h - what a relay counts since its start: status and /metrics follow.
+ * count.tbl.h - the relay's counters since its start, for status and /metrics.
  *
  *	COUNT(name, "what it is")
  */

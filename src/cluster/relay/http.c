@@ -2,8 +2,8 @@
 /*
  * http.c - the relay's server: certificates, routes, and how much a node may send.
  *
- * The server asks for a certificate and takes any, or none; whose it is is looked at with the first
- * request of a connection, before a byte of a body is kept.
+ * The server asks for a client certificate and accepts any, or none. The first request of a
+ * connection checks whose certificate it is, before a byte of a body is kept.
  */
 #include <errno.h>
 #include <stdio.h>

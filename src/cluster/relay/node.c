@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node.c - the nodes that were heard of, and how much each may send: one that floods waits alone. */
+/*
+ * node.c - the known nodes, and the rate at which each may send: a node that floods delays only
+ * itself.
+ */
 #include <stdlib.h>
 #include <string.h>
 

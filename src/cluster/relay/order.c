@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* order.c - orders as nodes see them: polls, files, time limits; see order.h. */
+/* order.c - orders for nodes: polls, files, time limits; see order.h. */
 #include "relay/order.h"
 
 #include <ctype.h>

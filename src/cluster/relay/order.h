@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * order.h - captures that users order, and what became of them at each node.
+ * order.h - captures that users order, and their state on each node.
  *
  *	a user: capture of job J, 5 steps --> which nodes have told of J; a step that is ahead of all
  *	a node: polls, telling of its jobs <-- the order, at once if it waits
@@ -19,9 +19,9 @@
 #define ORDER_KEEP_S  900u
 #define ORDER_LINES   4096u /* bytes of a node's jobs that are kept */
 #define ORDER_AHEAD_S 4u    /* until an order is at every node that waits for one */
-#define POLL_S        5u    /* how old what a node tells of its steps may be */
+#define POLL_S        5u    /* how old a node's report of its steps may be */
 #define GRACE_S       15u   /* for a trace to come over, after the time of its capture */
-#define SEAT_OLD_S    60u   /* who has not polled for so long is down */
+#define SEAT_OLD_S    60u   /* a node that has not polled for so long is down */
 #define JOB_BYTES     48u
 #define RANKS_BYTES   64u
 
@@ -49,7 +49,7 @@ struct order {
 /* A node that polls. */
 struct seat {
 	char name[ACCESS_NAME];
-	char *lines;             /* owned: its jobs, as it told them; NULL: none */
+	char *lines;             /* owned: its jobs, as reported; NULL: none */
 	uint64_t at_ns, last;    /* last: order that it has seen */
 	struct relay_request *q; /* asleep; NULL: it is not waiting */
 };
@@ -72,7 +72,7 @@ void order_path(const struct relay *r, const struct order *o, const char *node, 
 void order_end(struct relay *r, struct order *o); /* its files go */
 bool order_over(const struct order *o);           /* every node has answered */
 
-/* The line of a seat that tells of the job; false: none. */
+/* The line of a seat about the job; false: none. */
 struct job_line {
 	uint64_t step, step_ns, ranks;
 };

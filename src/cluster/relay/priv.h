@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* priv.h - what the files of the relay share. */
+/* priv.h - shared by the files of the relay. */
 #pragma once
 
 #include <limits.h>
@@ -24,7 +24,7 @@ enum relay_count {
 	COUNTS
 };
 
-/* A node that was heard of. */
+/* A known node. */
 struct node {
 	char name[ACCESS_NAME];
 	double tokens; /* bytes that it may send now */
@@ -116,7 +116,7 @@ enum MHD_Result batch_answer(struct relay *r, struct MHD_Connection *c, struct r
 int commit_start(struct relay *r);
 void commit_stop(struct relay *r);
 
-/* arrive.c: what a batch says of itself. -EBADMSG and the like; `why` then says what is wrong with it. */
+/* arrive.c: checks a batch and fills *a. -EBADMSG and the like; `why` then explains it. */
 int arrive(struct arrival *a, const void *wire, size_t len, const char *cluster, uint32_t shards,
 	   char why[160]);
 
@@ -130,7 +130,7 @@ int orders_new(struct orders **out);
 void orders_free(struct orders *s);
 size_t orders_polling(const struct relay *r); /* under r->lock: nodes that wait for orders */
 void orders_tick(struct relay *r);            /* under r->lock */
-void orders_gone(struct relay *r, struct relay_request *q); /* under r->lock: who polled has left */
+void orders_gone(struct relay *r, struct relay_request *q); /* under r->lock: a node left */
 enum MHD_Result orders_answer(struct relay *r, struct MHD_Connection *c, struct relay_request *q);
 enum MHD_Result capture_answer(struct relay *r, struct MHD_Connection *c, struct relay_request *q);
 enum MHD_Result capture_state_answer(struct relay *r, struct MHD_Connection *c,

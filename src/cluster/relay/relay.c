@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* relay.c - a relay begins and ends; what it looks at once a second. */
+/* relay.c - starts and stops a relay, and runs its checks once a second. */
 #include "relay/relay.h"
 
 #include <errno.h>

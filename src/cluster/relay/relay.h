@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * relay.h - aon relay: takes batches from the nodes of a few racks, answers when they are on its disk,
- * and brings them to ClickHouse as large inserts; hands out orders to capture.
+ * relay.h - aon relay: takes batches from the nodes of a few racks, acknowledges them once they are
+ * on its disk, and sends them to ClickHouse as large inserts; hands out capture orders.
  *
- * HTTPS with certificates on both sides; the name in a node's certificate is who it is, and a file says
- * what that name may do (access.h). Bounded: connections, bytes in memory, disk, what a node sends, orders.
- * docs/relay.md has the protocol.
+ * HTTPS with certificates on both sides: the name in a node's certificate identifies it, and a file
+ * says what that name may do (access.h). Everything is bounded: connections, bytes in memory, disk,
+ * rate per node, orders. docs/relay.md has the protocol.
  */
 #pragma once
 

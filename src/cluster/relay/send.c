@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * send.c - inserts to ClickHouse: a thread a shard freezes what is due, sends it until it is taken, and
- * only then lets it go. A retry has the same bytes and the same token, and goes to the same shard: to any of
- * its replicas, which know by their blocks' hashes, or by the token, what they have. An insert goes by the name
- * of its first batch, which is in no other.
+ * send.c - sends inserts to ClickHouse. One thread per shard freezes what is due, sends it until it
+ * is accepted, and only then deletes it. A retry has the same bytes and the same token, and goes to
+ * the same shard: any of its replicas recognizes it by its blocks' hashes or by the token. An
+ * insert is named after its first batch, which is in no other.
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status.c - what a relay does, in numbers: JSON for people and scripts, text for Prometheus. */
+/* status.c - the relay's state in numbers: JSON for people and scripts, text for Prometheus. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ch.c - questions and inserts, each to a server that answers. */
+/* ch.c - queries and inserts, each sent to a server that answers. */
 #include "ship/ch.h"
 
 #include <errno.h>

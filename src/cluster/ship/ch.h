@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ch.h - ClickHouse, asked and told over HTTP: its servers, shards and what their versions can. */
+/* ch.h - ClickHouse over HTTP: its servers, its shards, and the features of their versions. */
 #pragma once
 
 #include "net/http.h"
@@ -11,7 +11,7 @@ struct ch;
 struct ch_opts {
 	struct http_files files;
 	uint32_t timeout_ms; /* 0: 30 s */
-	uint64_t bytes_s;    /* what may be sent in a second; 0: no limit */
+	uint64_t bytes_s;    /* bytes that may be sent per second; 0: no limit */
 };
 
 /* Nothing is asked of a server yet. `url` must be of ClickHouse. */
@@ -40,14 +40,15 @@ int ch_schema(struct ch *c, uint32_t server, uint32_t *schema, struct net_why *w
 
 enum ch_said {
 	CH_TOOK,
-	CH_LATER,  /* nobody there, or not now */
-	CH_SCHEMA, /* its tables are not as we need them: somebody must look */
+	CH_LATER,  /* no server answers, or not now */
+	CH_SCHEMA, /* its tables differ from what aon needs: an admin must act */
 	CH_POISON, /* it will never take this */
 };
 
 /*
- * Sends the rows of a batch to its shard: to any replica that answers. `again`: it may have been sent before. Where
- * the version itself does not know what it was sent, the table is asked first. *wire: bytes on the network.
+ * Sends the rows of a batch to its shard: to any replica that answers. `again`: it may have been
+ * sent before. If the server's version cannot detect duplicates, the table is queried first. *wire:
+ * bytes on the network.
  */
 enum ch_said ch_insert(struct ch *c, const struct batch_head *h, const struct rowbin *rows,
 		       bool again, uint64_t *wire, struct net_why *why);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ddl.h - the statements that make the cluster's tables, in the words of the server's version.
+ * ddl.h - the statements that create the cluster's tables, in the SQL of the server's version.
  *
- * One server: the tables themselves. Several: the same as ReplicatedMergeTree, and if there are shards
- * NAME_local holds the rows of one, and NAME is Distributed over all. Views hang on what holds rows.
+ * One server: the tables themselves. Several: the same as ReplicatedMergeTree, and if there are
+ * shards NAME_local holds the rows of one, and NAME is Distributed over all. Views read from the
+ * tables that hold rows.
  */
 #pragma once
 
@@ -17,14 +18,14 @@
 #define DDL_OWN_REPLICAS \
 	20010u /* from then on servers find replicas again that they began to make */
 
-/* What versions differ in. */
+/* Features that versions differ in. */
 enum ddl_feature {
 	DDL_CODEC = 1,       /* a column may say how it is packed */
 	DDL_LOW = 2,         /* LowCardinality without a setting */
-	DDL_TTL = 4,         /* rows go by themselves; else `aon cluster tidy` drops partitions */
+	DDL_TTL = 4,         /* rows expire; else `aon cluster tidy` drops partitions */
 	DDL_DROP_PARTS = 8,  /* and whole parts at a time */
 	DDL_TOKEN = 16,      /* insert_deduplication_token */
-	DDL_PLAIN_DEDUP = 32 /* tables that are not replicated know what they were sent, too */
+	DDL_PLAIN_DEDUP = 32 /* tables that are not replicated detect duplicates, too */
 };
 
 /* "18.16.1", "26.9.2.1": -EINVAL: no version; -ENOTSUP: older than DDL_OLDEST. */

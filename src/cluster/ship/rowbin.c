@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rowbin.c - rows to bytes and back. */
+/* rowbin.c - encodes rows, and decodes them. */
 #include "ship/rowbin.h"
 
 #include <errno.h>

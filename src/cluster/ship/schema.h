@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schema.h - the tables at the servers: made, brought up to date, looked at, and rid of what is old. */
+/*
+ * schema.h - the tables on the servers: creates, migrates and checks them, and drops old
+ * partitions.
+ */
 #pragma once
 
 #include "ship/ch.h"
@@ -17,9 +20,10 @@ struct schema_opts {
 };
 
 /*
- * Makes at every server what is not there, and adds the columns that an older version did not have. Can be run
- * again, at any time, while rows come in. -EPROTO: a newer aon was here; -ENOTUNIQ: a column is of another type;
- * -ENOENT: the servers know no cluster of that name; else as ch_ask(). *why says what and where.
+ * Creates missing tables at every server, and adds the columns that an older version did not have.
+ * Can be run again, at any time, while rows come in. -EPROTO: a newer aon was here; -ENOTUNIQ: a
+ * column is of another type; -ENOENT: the servers know no cluster of that name; else as ch_ask().
+ * *why says what and where.
  */
 int schema_init(struct ch *c, const struct schema_opts *o, struct net_why *why);
 
@@ -27,9 +31,9 @@ int schema_init(struct ch *c, const struct schema_opts *o, struct net_why *why);
 int schema_tidy(struct ch *c, const struct schema_opts *o, struct net_why *why);
 
 /*
- * Compares the sums by hours with the rows that they are of, at one replica of each shard, and puts right what differs
- * (sums.c says how). *differed: hours of views that did. -EAGAIN: rows of these hours come in just now, or the
- * replicas lag; else as ch_ask().
+ * Compares the hourly sums with their rows, at one replica of each shard, and corrects those that
+ * differ (see sums.c). *differed: hours of views that did. -EAGAIN: rows of these hours are still
+ * coming in, or the replicas lag; else as ch_ask().
  */
 int schema_sums(struct ch *c, const struct schema_opts *o, uint32_t *differed, struct net_why *why);
 

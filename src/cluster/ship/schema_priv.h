@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* schema_priv.h - a server whose tables are being looked at or changed: within schema.c and sums.c. */
+/*
+ * schema_priv.h - a server whose tables are being checked or changed; private to schema.c and
+ * sums.c.
+ */
 #pragma once
 
 #include "ship/schema.h"

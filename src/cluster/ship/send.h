@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * send.h - batches of a spool to ClickHouse or to a relay, the oldest first, one after the other, each until it
- * has arrived. What fails is tried again after a time that doubles, and that chance shortens, so that a thousand
- * nodes do not come back at once.
+ * send.h - sends batches of a spool to ClickHouse or to a relay: the oldest first, one after the
+ * other, each until it has arrived. A failure is retried after a delay that doubles and has jitter,
+ * so that a thousand nodes do not come back at once.
  */
 #pragma once
 
@@ -25,7 +25,7 @@ struct send_stat {
 	uint64_t wire;          /* bytes, both ways */
 	uint64_t failures, poison;
 	uint64_t next_ns;      /* CLOCK_MONOTONIC: not before then */
-	int32_t clock_off_us;  /* ours, that a relay's is ahead of */
+	int32_t clock_off_us;  /* by which a relay's clock is ahead of ours */
 	uint32_t clock_err_us; /* UINT32_MAX: not known */
 	char trouble[512];     /* the last, "" since something arrived */
 };

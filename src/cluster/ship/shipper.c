@@ -2,9 +2,10 @@
 /*
  * shipper.c - see shipper.h.
  *
- * One thread. Every ten seconds, when those before are complete in the store, what is new is put into the spool;
- * between two looks what waits is sent. A store that cannot be read, a server that does not answer and a full disk
- * are waited out: nothing that was not put is forgotten by the store.
+ * One thread. Every ten seconds, once these ten seconds are complete in the store, it puts what is
+ * new into the spool; in between it sends what waits there. If the store cannot be read, a server
+ * does not answer or the disk is full, it waits: rows that are not in the spool yet are still in
+ * the store.
  */
 #include "ship/shipper.h"
 
@@ -207,7 +208,7 @@ static uint64_t next_look(void)
 	return clock_mono_ns() + in;
 }
 
-/* Until then, or told to end: then true. */
+/* Waits until then; true: it should end. */
 static bool wait_until(struct shipper *x, uint64_t until_ns)
 {
 	uint64_t now = clock_mono_ns();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shipper.h - aon ship's process: settings, and the loop that looks, puts and sends. */
+/* shipper.h - aon ship's process: settings, and the loop that reads, spools and sends. */
 #pragma once
 
 #include "base/conf.h"
@@ -33,5 +33,5 @@ struct shipper_opts {
 /* Runs until it is asked to end. 0; else *why says what went wrong: -EIO ... `once`: -EAGAIN: not all has arrived. */
 int shipper_run(const struct shipper_opts *o, struct net_why *why);
 
-/* What it said last of itself, beside its spool: lines "key value". */
+/* Its last status, beside its spool: lines "key value". */
 #define SHIPPER_STATUS "status"

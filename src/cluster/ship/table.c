@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table.c - what the tables consist of, for code that goes by columns. */
+/* table.c - descriptions of the tables, for code that iterates over columns. */
 #include "ship/table.h"
 
 #include <string.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table.h - the cluster's tables as C sees them: a struct for a row of each, and what they consist of. */
+/*
+ * table.h - the cluster's tables in C: a struct for a row of each, and a description of their
+ * columns.
+ */
 #pragma once
 
 #include <stddef.h>

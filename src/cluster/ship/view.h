@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view.h - the sums of view.tbl.h, for code that goes by columns. */
+/* view.h - the sums of view.tbl.h, for code that iterates over columns. */
 #pragma once
 
 #include <stddef.h>

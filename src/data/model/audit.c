@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* audit.c - lines of the audit log, written and read. */
+/* audit.c - writes and reads lines of the audit log. */
 #include "model/audit.h"
 
 #include <errno.h>

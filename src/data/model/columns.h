@@ -64,7 +64,7 @@ static inline struct event_columns event_strips(struct event_strips *s, const st
 	return c;
 }
 
-/* Event i; 0 stands for what was not asked for. */
+/* Event i; columns that were not asked for are 0. */
 static inline struct event event_at(const struct event_columns *c, size_t i)
 {
 	struct event e;

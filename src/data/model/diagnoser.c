@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diagnoser.c - places in words. */
+/* diagnoser.c - names of places, for people. */
 #include "model/diagnoser.h"
 
 #include <inttypes.h>

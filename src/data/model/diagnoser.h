@@ -31,13 +31,13 @@ struct diag_part {
 };
 
 struct diag_finding {
-	struct diag_part part[DIAG_PARTS]; /* what it might be, the likeliest first */
+	struct diag_part part[DIAG_PARTS]; /* candidates, the likeliest first */
 	uint32_t parts;
 	uint8_t kind;     /* 1 to 30 as F1 to F30; 0: not known */
-	bool act;         /* somebody should do something; else it is a note */
-	float gain;       /* what of a step's time would be saved, 0 to 1 */
+	bool act;         /* actionable; else it is an advisory */
+	float gain;       /* share of a step's time that a fix would save, 0 to 1 */
 	float confidence; /* 0 to 1 */
-	/* Whoever hears it fills in when: */
+	/* Filled in by the receiver: */
 	uint32_t step;
 	int64_t t_ns; /* from the job's begin */
 };
@@ -47,8 +47,8 @@ typedef void diag_say_fn(void *arg, const struct diag_finding *f);
 struct diagnoser {
 	const char *name, *what;
 	int (*open)(void **state, uint32_t world);
-	/* Records of one step that came, by rank; some may be missing. All of one step that never
-	 * ends come with STEP_F_PARTIAL. */
+	/* The records of one step, by rank; some may be missing. If a step never ends, all its
+	 * records have STEP_F_PARTIAL. */
 	int (*step)(void *state, const struct step_rec *rec, size_t n, diag_say_fn *say, void *arg);
 	void (*close)(void *state);
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * entry.c - the tables of entries, and how an entry stands in a store.
+ * entry.c - the tables of entries, and the encoding of an entry in a store.
  *
  * Protobuf's wire format: field 1 is the kind, the others have the numbers of entry.tbl.h. Numbers are varints (INT
  * folded), REAL is eight bytes, TEXT is bytes that end with a NUL, so that a reader can borrow them as they are.

@@ -176,8 +176,8 @@ size_t entry_encode(const struct journal_entry *e, uint8_t out[ENTRY_BYTES]);
 /* Of untrusted bytes, which *e borrows. 0, or -EBADMSG. Fields and kinds that are not known are skipped. */
 int entry_decode(struct journal_entry *e, const void *bytes, size_t len);
 
-/* entry_old.c: a line of a store of before, whose sentence is taken apart as far as programs need it. The texts of *e
- * are in `buf` and in the line. */
+/* entry_old.c: a line of an older store, whose sentence is parsed as far as programs need it. The
+ * texts of *e are in `buf` and in the line. */
 #define ENTRY_OLD 4096u
 void entry_from_line(struct journal_entry *e, char buf[ENTRY_OLD], const char *what,
 		     const char *text);

@@ -12,7 +12,7 @@
  */
 /* clang-format off */
 #ifdef FIELD
-/* Whom it is about. */
+/* The subject of the entry. */
 FIELD(PROCESS,      2, UINT,  "process",       COUNT) /* its number in the store */
 FIELD(PID,          3, UINT,  "pid",           COUNT)
 FIELD(RANK,         4, UINT,  "rank",          COUNT)

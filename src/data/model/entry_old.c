@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * entry_old.c - lines of stores of before version 3, which had sentences alone.
+ * entry_old.c - entries of stores before version 3, which hold sentences only.
  *
- * The one place that reads a sentence, and only as far as programs need it: whose an alarm is, who stands where, what a
- * capture keeps and of whom it is. The line itself stays as it was written.
+ * This is the only place that parses a sentence, and only as far as programs need it: which process
+ * an alarm is about, where ranks stand, what a capture keeps and of which process. The line itself
+ * stays as it was written.
  */
 #include "model/entry.h"
 

@@ -16,10 +16,10 @@ enum event_kind {
 	EVENT_MAX = 32,
 };
 
-#define EVENT_OPEN     0x01u /* RANGE, STEP: its end was never seen; dur runs to the last sight */
-#define EVENT_FLOAT    0x02u /* COUNTER: `a` holds the bits of a double */
-#define EVENT_ONE      0x04u /* STEP: of one record, which a probe wrote at its end */
-#define EVENT_LEFT_OUT 0x08u /* STEP: unsampled, only its ranges were recorded (abi/trial.h) */
+#define EVENT_OPEN      0x01u /* RANGE, STEP: its end was never seen; dur runs to the last sight */
+#define EVENT_FLOAT     0x02u /* COUNTER: `a` holds the bits of a double */
+#define EVENT_ONE       0x04u /* STEP: of one record, which a probe wrote at its end */
+#define EVENT_UNSAMPLED 0x08u /* STEP: unsampled, only its ranges were recorded (abi/trial.h) */
 /* COPY: direction in the high nibble, as AON_COPY_* of provider.h */
 #define EVENT_COPY_SHIFT 4u
 
@@ -38,7 +38,7 @@ struct event {
 
 _Static_assert(sizeof(struct event) == 48, "batches of events are sized by this");
 
-/* How many records went into an event: what accounting counts. */
+/* How many records went into an event, for the accounting. */
 static inline uint32_t event_records(const struct event *e)
 {
 	return (e->kind == EVENT_RANGE || e->kind == EVENT_STEP) &&

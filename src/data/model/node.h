@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node.h - what a node is to its cluster. Data only. */
+/* node.h - the identity of a node in its cluster. Data only. */
 #pragma once
 
 struct node_ident {

@@ -13,15 +13,16 @@ struct account {
 	uint64_t overwritten; /* by the flight recorder's cap; `stored` no longer has them */
 	uint64_t in_flight;
 	uint64_t lost[ACCOUNT_LOSSES];
-	uint64_t untold;  /* lost for an unknown reason: in a cluster */
+	uint64_t untold;  /* lost for an unknown reason; only in a cluster */
 	uint64_t samples; /* of `emitted`: taken from outside, so that no pool ever had them */
 };
 
 enum tier { TIER_OFF, TIER_HEARTBEAT, TIER_ROLLUP, TIER_FLIGHT, TIER_FULL };
 
 /*
- * Where an imported process comes from, and how its file was read. Everything except rank and world
- * is 0 for a process that aon recorded itself. The path is the process's exe, the damage the note.
+ * The origin of an imported process, and how its file was read. Everything except rank and world is
+ * 0 for a process that aon recorded itself. The path is in the process's exe, the damage in its
+ * note.
  */
 struct origin {
 	uint32_t file;    /* which of the import, from 1; 0: none */
@@ -34,22 +35,22 @@ struct origin {
 };
 
 /*
- * What recording costs it, when last looked at, in millionths of the time of a step. All 0: never.
- * Slowdowns are of what is paid now: of a step that is recorded, times how many are.
+ * The cost of recording at the last look, in millionths of the time of a step. All 0: never
+ * measured. Slowdowns are the current cost: that of a recorded step times the share of steps that
+ * are recorded.
  */
 struct overhead {
-	uint64_t pairs;      /* of blocks of steps, recorded and not, that were compared */
-	int32_t lo, mid, hi; /* slowdown: 95 % interval, estimate; of typical steps */
-	int32_t mean;        /* the same of mean ones: rare long steps, too */
-	uint32_t
-		accounted; /* records x what one costs, since it joined: only a part, but at once */
-	uint32_t budget;   /* 0: no limit */
-	uint32_t fidelity; /* of the fidelity levels: 0 all is recorded */
-	uint32_t moves;    /* on it */
-	uint64_t steps, left_out; /* seen; of these, not recorded. By launches: slots of time */
-	uint32_t by;              /* OVERHEAD_BY_*: what was measured */
-	uint32_t emit_ps;         /* calibrated cost of a record; 0: unknown */
-	uint32_t stays;           /* estimated residual overhead: included in lo, mid and hi */
+	uint64_t pairs;            /* compared blocks of steps, recorded and unsampled */
+	int32_t lo, mid, hi;       /* slowdown: 95 % interval, estimate; of typical steps */
+	int32_t mean;              /* the same of mean ones: rare long steps, too */
+	uint32_t accounted;        /* records x the cost of one: only a part, but immediate */
+	uint32_t budget;           /* 0: no limit */
+	uint32_t fidelity;         /* fidelity level; 0: everything is recorded */
+	uint32_t moves;            /* between them */
+	uint64_t steps, unsampled; /* all steps, and the unsampled ones; by launches: time slots */
+	uint32_t by;               /* OVERHEAD_BY_*: what was measured */
+	uint32_t emit_ps;          /* calibrated cost of a record; 0: unknown */
+	uint32_t residual;         /* estimated residual overhead: included in lo, mid and hi */
 };
 
 enum { OVERHEAD_BY_STEPS, OVERHEAD_BY_LAUNCHES, OVERHEAD_BYS };
@@ -60,7 +61,7 @@ static inline int64_t overhead_share(const struct overhead *o)
 	return o->pairs ? o->mid : (int64_t)o->accounted;
 }
 
-/* What it is to the cluster; see ident.tbl.h. */
+/* The identity of a process in the cluster; see ident.tbl.h. */
 struct ident {
 #define IDENT(name, bytes, what, who) char name[bytes];
 #include "model/ident.tbl.h"
@@ -83,7 +84,7 @@ struct process {
 	char exe[256];
 	char run[16]; /* label of `aon run`, may be empty */
 	char library[32];
-	char note[160]; /* last word of its probes: "cuda off: no driver" */
+	char note[160]; /* last note of its probes: "cuda off: no driver" */
 	struct account account;
 	struct origin origin;
 	uint32_t local_rank; /* + 1; 0: not known */

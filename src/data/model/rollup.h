@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rollup.h - what one name did on one track in one window: counts, sums, a sketch. Data only. */
+/*
+ * rollup.h - the activity of one name on one track in one window: counts, sums, a sketch. Data
+ * only.
+ */
 #pragma once
 
 #include <stdint.h>
@@ -23,10 +26,10 @@ struct rollup {
 	struct sketch sketch;
 };
 
-/* Names of the rows that steps have in windows if nothing of them was recorded: by chance, or
- * because nothing is recorded at all. Those of recorded ones have their weighted time as bytes. */
-#define STEPS_LEFT_OUT "[aon] steps left out by chance"
-#define STEPS_UNSEEN   "[aon] steps not looked into"
+/* Names of the rows of steps in windows of which nothing was recorded: unsampled by chance, or
+ * because nothing is recorded at all. Rows of recorded steps have their weighted time as bytes. */
+#define STEPS_UNSAMPLED "[aon] steps left out by chance"
+#define STEPS_UNSEEN    "[aon] steps not looked into"
 
 #define ROLLUP_NO_GEO UINT32_MAX
 

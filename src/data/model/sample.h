@@ -19,7 +19,7 @@ enum sample_state {
 	SAMPLE_STATES,
 };
 
-#define SAMPLE_TICK_NS 8192u /* starts are multiples of it: what is finer is noise, a byte each */
+#define SAMPLE_TICK_NS 8192u /* starts are its multiples: what is finer is noise, a byte each */
 
 #define SAMPLE_GC        0x01u /* Python's garbage collector ran */
 #define SAMPLE_UNCERTAIN 0x02u /* the stack changed while it was read: inner frames may be wrong */

@@ -28,14 +28,14 @@ enum step_count {
 	STEP_COUNT_CONTEXT,
 };
 
-#define STEP_KERNEL_COMM STEP_CLASSES /* as class: a kernel that exchanges */
-#define STEP_NO_OP       STEP_OPS     /* as op: no exchange at all */
+#define STEP_KERNEL_COMM STEP_CLASSES /* as class: a communication kernel */
+#define STEP_NO_OP       STEP_OPS     /* as op: no communication */
 #define STEP_NO_PEER     UINT16_MAX
 
 struct step_means {
 	uint8_t kernel; /* enum step_class, or STEP_KERNEL_COMM */
 	uint8_t call, range, count;
-	uint8_t op;    /* enum step_op, of an exchange and of a kernel of one */
+	uint8_t op;    /* enum step_op, of a collective or transfer, and of its kernel */
 	bool p2p;      /* of such a kernel: sends and receives, any number of them */
 	uint16_t peer; /* of a send or receive: rank in the communicator */
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* step_rec.c - a rank's step: made, written, read and checked. */
+/* step_rec.c - the record of a rank's step: creates, writes, reads and checks it. */
 #include "model/step_rec.h"
 
 #include <errno.h>

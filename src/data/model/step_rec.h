@@ -24,10 +24,10 @@ enum step_flag {
 	STEP_F_CKPT = 1,     /* a checkpoint was written */
 	STEP_F_EVAL = 2,     /* no training: an evaluation */
 	STEP_F_COMPILE = 4,  /* something was compiled */
-	STEP_F_PARTIAL = 8,  /* the step has not ended: what was recorded when the job hung */
+	STEP_F_PARTIAL = 8,  /* the step has not ended: the state when the job hung */
 	STEP_F_INFER = 16,   /* a batch of an inference */
 	STEP_F_PREFILL = 32, /* prompts were read in it */
-	STEP_F_GONE = 64,    /* of a partial one: the process does not exist any more */
+	STEP_F_GONE = 64,    /* of a partial one: the process is gone */
 };
 
 enum step_class {
@@ -61,8 +61,8 @@ struct step_kernels {
 };
 
 /*
- * One exchange that all members of the communicator choose alike, without a word: the step's first
- * and its last by sequence number.
+ * One operation that all members of the communicator choose alike, without a message: the first and
+ * the last of the step by sequence number.
  */
 struct step_probe {
 	float start; /* from the step's begin, on the rank's own clock */
@@ -77,13 +77,13 @@ enum step_slot_flag {
 struct step_slot {
 	uint64_t comm;       /* hash of the communicator, the same for all members */
 	uint32_t members;    /* of the communicator */
-	uint32_t kib;        /* of the step's exchanges, rounded up */
-	uint32_t count;      /* of exchanges */
+	uint32_t kib;        /* of the step's operations, rounded up */
+	uint32_t count;      /* of operations */
 	uint32_t issued;     /* number of the last that the host issued: low half */
 	uint32_t done;       /* number of the last that ended */
 	uint32_t what;       /* hash of kind and bytes of the oldest that did not end; 0: all did */
 	float sum, min, max; /* durations, from the rank's arrival to its end */
-	float exposed;       /* of sum, no kernel of the rank ran */
+	float exposed;       /* part of sum in which no kernel of the rank ran */
 	struct step_probe probe[STEP_PROBES];
 	uint8_t op, flags;
 	uint16_t unused;
@@ -107,11 +107,11 @@ struct step_rec {
 	uint32_t clock_err_us;      /* UINT32_MAX: not known */
 	uint16_t lost[STEP_LOSSES]; /* events of the step, by cause: client, aond, probe, sampled */
 	uint32_t have;              /* bits of the counters that are known */
-	/* Work: 0 where nobody tells. */
+	/* Work: 0 if unknown. */
 	uint32_t tokens, sequences, expert_tokens;
 	uint16_t micro_batches, layers;
 	float sum_len2; /* of the squares of the sequences' lengths */
-	float context;  /* tokens that decoding looked back at */
+	float context;  /* tokens of context in decoding */
 	struct step_times t;
 	struct step_kernels class[STEP_CLASSES];
 #define COUNTER(type, name, NAME, what, who) type name;
@@ -139,12 +139,12 @@ static inline float *step_time(struct step_rec *r, size_t i)
 void step_rec_init(struct step_rec *r);
 /* The slot of a communicator and kind; when none is left, the last one takes all others. */
 struct step_slot *step_rec_slot(struct step_rec *r, uint64_t comm, enum step_op op);
-/* Adds one exchange that began `start` behind the step's and took `dur`. In order of sequence. */
+/* Adds one operation that began `start` after the step and took `dur`. In order of sequence. */
 void step_slot_add(struct step_slot *s, uint32_t sequence, uint64_t bytes, double start,
 		   double dur);
 /* Sets the regime, once all else is there. */
 void step_rec_seal(struct step_rec *r);
-/* What the rank is to the job: ranks of one role can be compared with each other. */
+/* The role of the rank in the job: ranks of one role can be compared with each other. */
 uint32_t step_rec_role(const struct step_rec *r);
 /* A hash for `comm`, `what` and `job`: never 0. */
 uint64_t step_hash(const void *data, size_t len, uint64_t seed);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* telemetry.c - the table of metrics, labels, and values that are none. */
+/* telemetry.c - the table of metrics, labels, and missing values. */
 #include "model/telemetry.h"
 
 #include <ctype.h>

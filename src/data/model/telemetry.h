@@ -17,7 +17,7 @@
 enum metric_type { METRIC_GAUGE, METRIC_COUNTER, METRIC_UNTYPED };
 
 struct metric {
-	uint32_t number;  /* what it is known by, on disk too: that of DCGM where it has one */
+	uint32_t number;  /* its id, on disk too: DCGM's where it has one */
 	const char *name; /* as Prometheus knows it */
 	enum metric_type type;
 	const char *unit;   /* "" a plain number, or a state */
@@ -44,7 +44,7 @@ struct series {
 		    1]; /* key="value",key="value"; \\ \" \n as Prometheus has them */
 };
 
-/* Whether these are labels: what a stranger says is checked before it is kept. */
+/* Whether these are valid labels: untrusted text is checked before it is kept. */
 bool series_labels_ok(const char *labels);
 /* Whether this can be a device's name: not empty unless the metric has none, and printable. */
 bool series_device_ok(const struct metric *m, const char *device);
@@ -54,9 +54,9 @@ void series_label(char labels[SERIES_LABELS_MAX + 1], const char *key, const cha
 bool series_label_get(const char *labels, const char *key, char *out, size_t cap);
 
 /*
- * Values by which libraries and BMCs say that they have none: not a number, infinite, all ones of 32 and
- * 64 bits, DCGM's blanks, and the denormal-like 1.5e-254 of NVIDIA's BMCs. Whether a 0 means the same
- * depends on the metric: the reader decides.
+ * Values by which libraries and BMCs mark a missing one: not a number, infinite, all ones of 32 and
+ * 64 bits, DCGM's blanks, and the denormal-like 1.5e-254 of NVIDIA's BMCs. Whether a 0 means the
+ * same depends on the metric: the reader decides.
  */
 bool telemetry_is_none(double v);
 
@@ -68,11 +68,11 @@ struct change {
 };
 
 /*
- * What happened to some series between two moments. Changes are in order of ticks; a series that is not
- * spoken of at the first tick is not there until it is.
+ * The changes of some series between two moments, in order of ticks; a series without a change at
+ * the first tick begins with its first change.
  */
 struct telemetry_block {
-	uint32_t source; /* who measured: one connection of a collector */
+	uint32_t source; /* the source: one connection of a collector */
 	uint32_t ticks, changes;
 	int64_t wall_offset_ns; /* CLOCK_REALTIME minus CLOCK_MONOTONIC, to the millisecond */
 	uint64_t *tick_ns;      /* CLOCK_MONOTONIC, rising by a millisecond at least */

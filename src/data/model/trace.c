@@ -2,8 +2,8 @@
 /*
  * trace.c - grows, indexes and frees a trace.
  *
- * Events are nearly all of its memory: their array is a mapping that doubles by mremap(), so
- * nothing is copied and what is not written yet is not resident.
+ * Events take nearly all of its memory: their array is a mapping that doubles by mremap(), so
+ * nothing is copied, and pages that are not written yet are not resident.
  */
 #include "model/trace.h"
 

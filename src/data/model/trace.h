@@ -26,16 +26,16 @@
 #define TRACE_NAME_BYTES 4096u    /* of one name; the rest is cut */
 #define TRACE_NAME_OTHER 1u       /* "(other)", in every trace */
 
-/* What became of one input. rows = imported + left + lost. */
+/* The result of one input. rows = imported + left + lost. */
 struct trace_file {
 	char *path;
 	int32_t rank;           /* from the trace, else from its name, else TRACE_NO_RANK */
 	int32_t world;          /* ranks of the job; 0: not said */
 	uint64_t rows;          /* entries that the file holds, as far as it could be read */
 	uint64_t imported;      /* became events */
-	uint64_t left;          /* no event by their nature: metadata, flows, other tools' own */
+	uint64_t left;          /* rows that are not events: metadata, flows, other tools' own */
 	uint64_t lost;          /* damaged */
-	uint64_t mended;        /* of the imported: a length below 0 or no number, taken as 0 */
+	uint64_t mended;        /* imported with a negative or invalid length, taken as 0 */
 	uint64_t broke_at;      /* byte offset of the first damage; UINT64_MAX: none */
 	uint32_t tick_ns;       /* resolution of its times: 1, or 1000 */
 	char why[160];          /* of the damage, for people */
@@ -138,8 +138,9 @@ int trace_new(struct trace **out);
 void trace_free(struct trace *t); /* NULL is allowed */
 
 /*
- * Each finds or makes (those with _add make); *id is untouched on failure (-ENOMEM). Texts are
- * copied. A track's name is no part of what finds it: the last one that is not 0 stays.
+ * Each finds or makes an entry (those with _add always make one); *id is untouched on failure
+ * (-ENOMEM). Texts are copied. A track's name is not part of its key: the last one that is not 0
+ * stays.
  */
 int trace_name(struct trace *t, const char *s, size_t len, uint32_t *id);
 int trace_process(struct trace *t, uint32_t file, uint64_t pid, uint32_t *id);
@@ -157,25 +158,25 @@ int trace_add(struct trace *t, const struct event *e, uint32_t comm);
 int trace_seal(struct trace *t);
 
 /*
- * From here on events are handed over `batch` at a time, in the order they came, and are not
- * kept, nor are their comms: what has no end is imported in bounded memory. comm is NULL, or as
- * event_comm. What the function returns below 0 becomes trace_add()'s. trace_flush() hands over
- * the rest.
+ * From here on events are passed to the function `batch` at a time, in the order they came, and
+ * neither they nor their comms are kept: an input of any size is imported in bounded memory. comm
+ * is NULL, or as event_comm. A negative result of the function becomes that of trace_add().
+ * trace_flush() passes on the rest.
  */
 typedef int trace_batch_fn(void *arg, struct trace *t, const struct event *ev, const uint32_t *comm,
 			   size_t n);
 void trace_stream(struct trace *t, size_t batch, trace_batch_fn *fn, void *arg);
 int trace_flush(struct trace *t);
 
-/* Lets go of the events, and of comms from the `comms`-th on; all else stays. */
+/* Drops the events, and comms from the `comms`-th on; all else stays. */
 void trace_clear(struct trace *t, size_t comms);
 /* The same, with their memory; it is sealed then. */
 int trace_drop(struct trace *t, size_t comms);
 
 /*
- * A recording may be looked at stretch by stretch of time. Of the stretch [lo, hi) are the events of
- * the host that start in it, and, flagged TRACE_SEEN, those that were open when it began. Work of
- * devices is looked at a little later than what launched it, whatever the two clocks say.
+ * A recording may be read in stretches of time. The stretch [lo, hi) has the host events that start
+ * in it, and, flagged TRACE_SEEN, those that were open when it began. Device work is assigned a
+ * little later than its launch, so that clocks which differ do not separate the two.
  */
 #define TRACE_LAG_NS 1000000u
 
@@ -186,7 +187,7 @@ static inline uint64_t trace_lag(uint64_t ns)
 	return ns > TRACE_LAG_NS ? ns - TRACE_LAG_NS : 0;
 }
 
-/* Whether the event is to be looked at in the stretch; flags it. */
+/* Whether the event belongs to the stretch; flags it. */
 static inline bool trace_stretch(const struct trace *t, struct event *e, uint64_t lo, uint64_t hi)
 {
 	if (t->track[e->track].device != TRACK_HOST)

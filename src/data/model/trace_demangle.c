@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_demangle.c - learns all C++ names of a trace at once. */
+/* trace_demangle.c - demangles all C++ names of a trace at once. */
 #include "model/trace_demangle.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_demangle.h - the names of a trace as their authors wrote them. */
+/* trace_demangle.h - demangled names of a trace. */
 #pragma once
 
 struct trace;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_priv.h - what trace.c and trace_seal.c keep beside a trace. */
+/* trace_priv.h - private state of a trace, shared by trace.c and trace_seal.c. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* work.h - the part of an event that a breakdown needs: when, where, what. Data only. */
+/* work.h - the part of an event that a breakdown needs: time, track and kind of work. Data only. */
 #pragma once
 
 #include <stdbool.h>

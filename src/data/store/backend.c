@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* backend.c - which names belong to a backend, and a store made of a backend's operations. */
+/* backend.c - registers backends by prefix, and builds a store from a backend's operations. */
 #include "store/backend.h"
 
 #include <errno.h>

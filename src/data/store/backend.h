@@ -10,7 +10,10 @@
 
 #include "store/store.h"
 
-/* A backend has events one by one: the store makes columns of them, and tests each once more. */
+/*
+ * A backend delivers events one by one: the store turns them into columns, and filters each once
+ * more.
+ */
 typedef int store_rows_fn(void *arg, uint32_t process, const struct event *ev, size_t n);
 
 struct store_ops {
@@ -30,7 +33,10 @@ struct store_ops {
 /* A store on top of `ops`; owns `self` from here on, and gives it to close(). */
 int store_elsewhere(struct store **out, const char *name, const struct store_ops *ops, void *self);
 
-/* What store_open_ro() asks for names that begin with `prefix`, a literal; before there are threads. */
+/*
+ * Registers the function that store_open_ro() calls for names that begin with `prefix`, a literal.
+ * Call it before starting threads.
+ */
 typedef int store_open_fn(struct store **out, const char *name, struct store_why *why);
 void store_backend(const char *prefix, store_open_fn *open);
 /* Whether the name is one of a backend: no file is looked for then. */

@@ -2,9 +2,9 @@
 /*
  * blob.c - the encoder: events into columns of small numbers (columns.h says which).
  *
- * blob_add() writes each column to its own strip of one allocation that is sized for the
- * longest numbers, so there is nothing to grow and nothing to check; what is not touched is
- * not resident. blob_seal() copies the strips together. Idle: sizeof(struct blob_enc).
+ * blob_add() writes each column to its own strip of one allocation, which is sized for the longest
+ * numbers: it never grows and needs no checks, and pages that are not touched are not resident.
+ * blob_seal() copies the strips together. An idle encoder takes sizeof(struct blob_enc).
  */
 #include "store/blob.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* decode.c - untrusted bytes of a row of any table: checked, and what is in them. */
+/* decode.c - checks and decodes untrusted rows of any table. */
 #include "store/priv.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* feed.c - from a store to a trace, a stretch of time after the other; see trace.h. */
+/* feed.c - reads a store into a trace, one stretch of time after the other; see trace.h. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* load.c - single rows by id, sums over the file, and what a writer keeps in memory. */
+/* load.c - single rows by id, sums over the file, and the tables that a writer keeps in memory. */
 #include "store/priv.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* open.c - opens a store: to write, alone; to read, without a trace. */
+/* open.c - opens a store: for writing, exclusively; for reading, without changing a file. */
 #include "store/priv.h"
 
 #include <errno.h>

@@ -43,7 +43,7 @@
 
 #define STORE_NAMES_MAX     100000u    /* where the caller asks for 0 */
 #define STORE_BYTES_MIN     (1u << 20) /* the smallest cap: below, the log alone would fill it */
-#define STORE_SERIES_MAX    65536u     /* of telemetry; further ones are not stored */
+#define STORE_SERIES_MAX    65536u     /* series of telemetry; further ones are not stored */
 #define STORE_TAILS         32u        /* sources of telemetry at a time */
 #define STORE_PENDING_MAX   (8u << 20) /* bytes of small rows that wait for a commit */
 #define STORE_PROCESSES_MAX 16384u     /* then those of which nothing is left are forgotten */
@@ -135,7 +135,7 @@ enum statement {
 		ST_COUNT,
 };
 
-/* What is known of a process without asking the file. */
+/* The state of a process in memory. */
 struct known_process {
 	uint32_t id;
 	uint32_t connected;
@@ -143,7 +143,7 @@ struct known_process {
 	uint64_t overwritten; /* records */
 };
 
-/* Events that others are overwritten before. */
+/* Protected events: others are overwritten first. */
 struct kept_events {
 	uint32_t process;
 	uint64_t from_ns, to_ns;
@@ -171,14 +171,13 @@ struct store {
 	struct steps_codec *steps;
 	struct block_codec *block;
 	uint64_t next_blob, next_win, next_step, next_tele;
-	uint64_t
-		tele_bytes; /* of the blocks; what a rollback brings back is counted at the next start */
+	uint64_t tele_bytes; /* of the blocks; a rollback is accounted for at the next start */
 	struct {
 		uint32_t source;
 		uint64_t first; /* number of the first block since the last whole one */
 	} tail[STORE_TAILS];
 	uint32_t wal_frames; /* in the log since it was last folded back */
-	int fold_err;        /* -EIO: the disk failed at that; nothing new until it succeeds */
+	int fold_err;        /* -EIO: the disk failed there; nothing is written until it succeeds */
 	uint64_t bytes;
 	uint64_t oldest_wall; /* of the event blobs, wall ns; 0: ask the file */
 	uint64_t now_ns;      /* of the last commit */
@@ -227,7 +226,7 @@ int store_commit_locked(struct store *st, uint64_t now_ns);
 
 /* --- backend.c --- */
 
-/* Who opens names of that kind; NULL: they are files. */
+/* The function that opens names of that kind; NULL: they are files. */
 store_open_fn *store_opener(const char *name);
 /* For a store elsewhere: the operation's result, or 0 if it has no such operation. */
 #define STORE_ELSEWHERE(st, op, ...)                                                       \
@@ -253,7 +252,7 @@ int store_probe(const char *path, bool *wal, struct store_why *why);
 
 /* --- evict.c --- */
 
-/* At opening: brings a file that is over a cap which was lowered under it. */
+/* At opening: shrinks a file to a cap that was lowered. */
 int store_shrink(struct store *st);
 /* Drops the oldest until `bytes` more fit the cap. -ENOSPC: nothing is left to drop. */
 int store_make_room(struct store *st, size_t bytes);
@@ -285,7 +284,7 @@ uint64_t store_stack_hash(const struct store *st, const struct stack_frame *fram
 
 struct blob_dec;
 
-/* What a row of any type holds. What it points to belongs to the codecs, until the next row. */
+/* The contents of a row of any type. Its pointers belong to the codecs, until the next row. */
 struct store_row {
 	struct seal s;
 	union {
@@ -354,5 +353,5 @@ int store_batch_get(struct store *st, const struct store_walk *w, uint64_t after
 
 /* Fills the tables in memory from the file. For a writer. */
 int store_load(struct store *st);
-/* Only how much was overwritten: for a reader, and after a rollback. */
+/* Loads only how much was overwritten: for a reader, and after a rollback. */
 int store_load_aged(struct store *st);

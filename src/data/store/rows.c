@@ -299,7 +299,7 @@ static uint8_t *put_overhead(uint8_t *q, const struct overhead *o)
 	const int32_t s[] = { o->lo, o->mid, o->hi, o->mean };
 
 	q = varint_put(q, o->steps);
-	q = varint_put(q, o->left_out);
+	q = varint_put(q, o->unsampled);
 	q = varint_put(q, o->pairs);
 	for (size_t i = 0; i < sizeof(s) / sizeof(s[0]); i++)
 		q = varint_put(q, zigzag((uint64_t)(int64_t)s[i]));
@@ -309,7 +309,7 @@ static uint8_t *put_overhead(uint8_t *q, const struct overhead *o)
 	q = varint_put(q, o->moves);
 	q = varint_put(q, o->by);
 	q = varint_put(q, o->emit_ps);
-	return varint_put(q, o->stays);
+	return varint_put(q, o->residual);
 }
 
 static void get_overhead(struct varint_in *in, struct overhead *o)
@@ -317,7 +317,7 @@ static void get_overhead(struct varint_in *in, struct overhead *o)
 	int32_t *const s[] = { &o->lo, &o->mid, &o->hi, &o->mean };
 
 	o->steps = varint_get(in);
-	o->left_out = varint_get(in);
+	o->unsampled = varint_get(in);
 	o->pairs = varint_get(in);
 	for (size_t i = 0; i < sizeof(s) / sizeof(s[0]); i++)
 		*s[i] = (int32_t)unzigzag(varint_get(in));
@@ -329,7 +329,7 @@ static void get_overhead(struct varint_in *in, struct overhead *o)
 		return;
 	o->by = (uint32_t)varint_get(in);
 	o->emit_ps = (uint32_t)varint_get(in);
-	o->stays = (uint32_t)varint_get(in);
+	o->residual = (uint32_t)varint_get(in);
 }
 
 int row_put_node(struct rows *r, const struct node_ident *n)

@@ -37,9 +37,9 @@ int row_put_geo(struct rows *r, const struct geo *g);
 int row_put_stack(struct rows *r, uint32_t id, const struct stack_frame *frame, uint32_t n);
 int row_put_track(struct rows *r, const struct track *l);
 int row_put_entry(struct rows *r, uint64_t id, const struct journal_entry *e);
-/* What the node is: always row 1. */
+/* The identity of the node: always row 1. */
 int row_put_node(struct rows *r, const struct node_ident *n);
-/* account.stored must be gross: with what was overwritten since, which is not in this row. */
+/* account.stored must include records that were overwritten since. */
 int row_put_process(struct rows *r, const struct process *p);
 int row_put_series(struct rows *r, const struct series *sr);
 /* Records of a process that were overwritten. */

@@ -117,11 +117,11 @@ int store_telemetry(struct store *st, const struct telemetry_block *b, bool whol
 int store_entry(struct store *st, const struct journal_entry *e);
 
 /*
- * Commit what is open. Event blobs over their age go first, as those over the cap went when
- * room was needed, and their records move from stored to overwritten in their process's
- * account, in the same transaction. now_ns: CLOCK_MONOTONIC, as all times here.
- * On failure nothing is stored. After a failed fsync of the log, later calls are refused
- * with -EIO until it succeeds.
+ * Commits the open transaction. Event blobs that are too old are dropped first (those above the cap
+ * are dropped when room is needed), and their records move from stored to overwritten in their
+ * process's account, in the same transaction. now_ns: CLOCK_MONOTONIC, as all times here. On
+ * failure nothing is stored. After a failed fsync of the log, later calls are refused with -EIO
+ * until it succeeds.
  */
 int store_commit(struct store *st, uint64_t now_ns);
 /* Undoes blobs and windows since the last commit; small rows stay and join the next one. */
@@ -133,7 +133,7 @@ uint64_t store_written(void);                 /* by all writers of this process,
 
 int store_open_ro(struct store **out, const char *path, struct store_why *why);
 
-/* What a walk is about: some processes, some kinds of events, and what overlaps [from_ns, to_ns). */
+/* A filter: some processes, some kinds of events, and what overlaps [from_ns, to_ns). */
 struct store_filter {
 	const uint32_t *process; /* ids, borrowed while the walk goes on; NULL: all */
 	size_t processes;        /* how many of these; 0 of a list: none */
@@ -176,9 +176,9 @@ int store_each_events(struct store *st, const struct store_filter *f, uint32_t c
 		      store_events_fn *fn, void *arg);
 
 /*
- * The same blob by blob, for those that number events by their place: a batch is a blob that can have
- * events of the filter, with all of its events (samples, too: look at their kinds). The columns are
- * good until the next call.
+ * The same blob by blob, for callers that number events by their position: a batch is a blob that
+ * may have events of the filter, with all of its events (samples, too: look at their kinds). The
+ * columns are good until the next call.
  *
  *	struct store_scan *s;
  *	err = store_scan_open(&s, st, &filter, EVENT_COL_NAME | EVENT_COL_DUR);
@@ -214,8 +214,8 @@ int store_stack_get(struct store *st, uint32_t id, struct stack_row *out,
 /* Number of the newest event blob, and how many events there are. Cheap. */
 int store_extent(struct store *st, uint64_t *last_blob, uint64_t *events);
 
-/* From when on nothing of that process was overwritten; UINT64_MAX: it has nothing there. What is from
- * before was kept (store_keep()), and is not all. */
+/* The time since which nothing of that process was overwritten; UINT64_MAX: it has no events.
+ * Earlier events were protected (store_keep()) and are incomplete. */
 int store_held(struct store *st, uint32_t process, uint64_t *from_ns);
 
 /* Windows as they come: those after number *after, which moves on; and the newest one's number. */
@@ -280,7 +280,7 @@ struct store_salvage {
 	uint64_t pages, pages_bad;
 	uint64_t event_blobs, events, telemetry_blocks, window_blobs, steps, names, processes;
 	uint64_t blobs_lost;  /* seen but not whole: their sum did not match */
-	uint64_t events_lost; /* what those said they held, where that could be read */
+	uint64_t events_lost; /* events in them, where that could be read */
 };
 /* Reads `path` page by page without trust, and writes the intact rows to the new
  * file `to` (which must not exist: -EEXIST). -EBUSY while a writer has `path`. */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trace.c - from a store to a trace.
+ * trace.c - reads a store into a trace.
  *
- * What aon recorded is one file of the trace; what was imported is as many as were imported. The
- * two differ in what some numbers of an event mean (model/event.tbl.h and model/trace.h): here the
- * former are made the latter.
+ * All that aon recorded is one file of the trace; each imported trace is a file of its own. Some
+ * numbers of an event mean different things in the two (model/event.tbl.h and model/trace.h): those
+ * that aon recorded are converted here.
  */
 #include "store/trace.h"
 
@@ -172,7 +172,7 @@ static int on_process(void *arg, const struct process *p)
 	if (err)
 		return err;
 	s->owner[id - s->first_process] = (struct owner){ .imported = p->origin.file != 0,
-							  .sampled = p->overhead.left_out != 0 };
+							  .sampled = p->overhead.unsampled != 0 };
 	return 0;
 }
 
@@ -454,9 +454,9 @@ static int on_steps(void *arg, uint32_t process, const struct event_columns *c)
 			own->step_track = c->track[i] + 1;
 		if (own->step_track == c->track[i] + 1)
 			err = s->step(s->arg, owner, c->start_ns[i], c->dur_ns[i],
-				      c->flags[i] & EVENT_LEFT_OUT ? 0
-				      : c->b[i]                    ? (uint32_t)c->b[i]
-								   : 1);
+				      c->flags[i] & EVENT_UNSAMPLED ? 0
+				      : c->b[i]                     ? (uint32_t)c->b[i]
+								    : 1);
 	}
 	return err;
 }

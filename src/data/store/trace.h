@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trace.h - what a store holds as a trace: a file for each that was imported, one for what aon
- * recorded.
+ * trace.h - a store's contents as a trace: one file for all that aon recorded, and one per imported
+ * trace.
  *
- * What a store has no place for travels as events that store_trace() takes back: a collective's
- * details as a MARK before its event, a device's size as COUNTERs on its own track.
+ * Data that a store has no place for is kept as events, which store_trace() converts back: a
+ * collective's details as a MARK before its event, a device's size as COUNTERs on its own track.
  */
 #pragma once
 
@@ -19,10 +19,15 @@ struct trace;
 #define INTO_SMS    "[device] SMs"    /* a: how many */
 #define INTO_MEMORY "[device] memory" /* a: bytes */
 
-/* Asked with each batch of events; what it returns below 0 becomes store_trace()'s. */
+/*
+ * Called with each batch of events; a negative result ends the walk and becomes that of
+ * store_trace().
+ */
 typedef int store_trace_fn(void *arg, const struct trace *t);
 
-/* Adds all of the store to the trace; `path` names what aon recorded. NULL: nobody is asked. */
+/*
+ * Adds the whole store to the trace; `path` names the part that aon recorded. fn NULL: not called.
+ */
 int store_trace(struct trace *t, struct store *st, const char *path, store_trace_fn *go_on,
 		void *arg);
 
@@ -60,7 +65,7 @@ typedef int store_counter_fn(void *arg, const struct event *e);
 int store_feed_open(struct store_feed **out, struct trace *t, struct store *st, const char *path,
 		    const struct store_filter *part);
 int store_feed_counters(struct store_feed *f, store_counter_fn *fn, void *arg);
-/* Adds what is of the stretch; the caller cleared the trace. */
+/* Adds the events of the stretch; the caller cleared the trace. */
 int store_feed_add(struct store_feed *f, uint64_t lo_ns, uint64_t hi_ns, store_trace_fn *go_on,
 		   void *arg);
 void store_feed_close(struct store_feed *f); /* NULL is allowed */

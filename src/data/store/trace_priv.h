@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_priv.h - a store on its way to a trace: what trace.c and feed.c share. */
+/* trace_priv.h - a store that is being read into a trace: shared by trace.c and feed.c. */
 #pragma once
 
 #include <stdbool.h>
@@ -20,11 +20,11 @@ struct from_store {
 	size_t first_file;
 	struct ids name, geo, stack, track, process, file;
 	struct ids comm; /* by name: what a MARK of that name says about the event that follows */
-	uint32_t sms, memory; /* names of what COUNTERs say of a device; 0: none */
+	uint32_t sms, memory; /* names of COUNTERs that describe a device; 0: none */
 	struct owner *owner;  /* by process of the trace, from first_process on */
 	size_t first_process, owners;
 	struct store_filter part;
-	store_trace_fn *go_on; /* NULL: nobody is asked */
+	store_trace_fn *go_on; /* NULL: not called */
 	store_work_fn *work;   /* of store_trace_work() */
 	store_step_fn *step;
 	bool parted;           /* of store_feed: only what trace_stretch() takes */
@@ -47,5 +47,5 @@ static inline uint32_t ids_get(const struct ids *x, uint32_t id, uint32_t or_els
 int from_rows(struct from_store *s, struct store *st); /* all but the events */
 int from_events(void *from_store, uint32_t process, const struct event_columns *c);
 void from_fini(struct from_store *s);
-/* Says something of a device, and is no event of the trace. `name` is the store's. */
+/* Whether a counter describes a device, and is not an event of the trace. `name` is the store's. */
 bool from_is_size(const struct from_store *s, uint32_t track, uint32_t kind, uint32_t name);

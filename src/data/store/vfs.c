@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * vfs.c - gathers what SQLite writes page by page.
+ * vfs.c - batches the writes that SQLite makes page by page.
  *
  * SQLite writes each page of a commit to the log with two calls, and reads each with one more to
  * checkpoint it. A blob is several pages, one after another. So writes to the log that follow

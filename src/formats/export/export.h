@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export.h - a recording as other tools read it: model in, bytes out.
+ * export.h - writes a recording in the formats of other tools: model in, bytes out.
  *
  * No file, clock or socket. The trace must be sealed; beyond it, memory is bounded by the number
  * of its launches and distinct stacks, not by the output, which leaves in pieces.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* export_file.h - a trace into files: one, or a folder with one for each rank. */
+/* export_file.h - exports a trace into one file, or into a folder with one file per rank. */
 #pragma once
 
 #include <limits.h>
@@ -29,8 +29,9 @@ struct export_wrote {
 typedef void export_wrote_fn(void *arg, const struct export_wrote *w);
 
 /*
- * Writes a sealed trace, and tells `fn` (NULL allowed) of each file. 0, or -errno: `failed` is the path. What is not whole
- * does not get the name that was asked for. -EMLINK: the format holds one rank a file, and these are more.
+ * Writes a sealed trace, and calls `fn` (NULL allowed) for each file. 0, or -errno: `failed` is the
+ * path. An incomplete file does not get the requested name. -EMLINK: the format holds one rank per
+ * file, and there are more.
  */
 int export_files(const struct trace *t, const struct export_to *o, export_wrote_fn *fn, void *arg,
 		 char failed[PATH_MAX]);

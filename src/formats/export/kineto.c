@@ -3,9 +3,9 @@
  * kineto.c - a trace as PyTorch's profiler writes it: Chrome JSON with Kineto's categories and
  * arguments, one rank a file. HTA, TensorBoard's plugin and aon's own import read it.
  *
- * Microseconds with three decimals, so that no nanosecond is lost. What Kineto has no category
- * for: a collective of NCCL's plugin is an annotation (its kernel is a kernel), a graph that was
- * recorded as a whole is a kernel.
+ * Microseconds have three decimals, so that no nanosecond is lost. For what Kineto has no category:
+ * a collective of NCCL's plugin is written as an annotation (its kernel is a kernel), and a graph
+ * that was recorded as a whole as a kernel.
  */
 #include <ctype.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* link.c - see link.h. Stacks are a tree whose nodes are shared. */
+/* link.c - see link.h. Stacks form a tree whose nodes are shared. */
 #include "export/link.h"
 
 #include <errno.h>

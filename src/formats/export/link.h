@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * link.h - which call launched what, and under which ranges: (process, correlation) -> launch.
+ * link.h - maps GPU work to its launch, and to the ranges around it: (process, correlation) ->
+ * launch.
  */
 #pragma once
 

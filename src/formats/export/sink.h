@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sink.h - bytes on their way out: a stream, gzip if asked for, text and messages in small pieces.
+ * sink.h - an output stream: gzip if asked for, text and messages in small pieces.
  *
- * The first failure stays and the rest is dropped, so that a writer asks once, at the end.
+ * The first error is kept and later writes are dropped, so that a writer checks once, at the end.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 #define SINK_BYTES (64u << 10)
 
 struct sink {
-	FILE *f; /* owned: writers write to it, and never ask how that went */
+	FILE *f; /* owned: writers write to it without checking for errors */
 	export_write_fn *write;
 	void *arg;
 	struct sink_gz *gz; /* owned; NULL: plain */

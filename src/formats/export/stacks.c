@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stacks.c - GPU time by what launched it, and as collapsed stacks.
+ * stacks.c - GPU time by its launch, and as collapsed stacks.
  *
- * A stack is the ranges that were open on the thread of the launch, and the kernel on top. With
- * several ranks the lowest frame is the rank. What has no launch in the trace stands on a frame
- * that says so: time is never left out.
+ * A stack is the ranges that were open on the launching thread, with the kernel on top. With
+ * several ranks the lowest frame is the rank. Work without a launch in the trace goes under a frame
+ * that says so: no time is omitted.
  */
 #include "export/stacks.h"
 

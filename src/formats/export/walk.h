@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* walk.h - what the writers of formats share: the trace, the sink, what was counted. */
+/* walk.h - shared by the writers of formats: the trace, the sink, and counts. */
 #pragma once
 
 #include "base/json.h"
@@ -27,10 +27,10 @@ static inline const char *walk_name(const struct walk *w, uint32_t name)
 	return name ? trace_text(w->t, name) : "";
 }
 
-/* Tells of progress, now and then; the sink's error, or progress's, ends a walk. */
+/* Reports progress, now and then; an error of the sink or of the progress function ends a walk. */
 int walk_step(struct walk *w, const struct event *e);
 
-/* What one is called that has no name of its own: "Memcpy HtoD", "graph 7". */
+/* The name of an event without a name of its own: "Memcpy HtoD", "graph 7". */
 const char *walk_event_name(const struct walk *w, const struct event *e, char *room, size_t cap);
 
 typedef int export_fn(struct walk *w);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * flight.h - what torch's Flight Recorder says of a process: its groups, the last collective of each,
+ * flight.h - reads torch's Flight Recorder of a process: its groups, the last collective of each,
  * and the one that is under way.
  */
 #pragma once

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hlo.h - what XLA's operations have to do, from the programs (HloProto) that its profiler puts
+ * hlo.h - the work of XLA's operations, from the programs (HloProto) that its profiler stores
  * beside their times: floating-point operations and bytes, as XLA's HloCostAnalysis counts them.
  * hlo.c reads a program, hlo_cost.c counts.
  */
@@ -88,7 +88,7 @@ struct hlo_module {
 	size_t *by_id;         /* owned: places in inst[] by id */
 	size_t insts, comps;
 	uint32_t depth;  /* of computations that are being counted */
-	uint64_t budget; /* turns that loops may take, whatever a program says */
+	uint64_t budget; /* limit of loop iterations, whatever a program says */
 };
 
 const struct hlo_inst *hlo_inst(const struct hlo_module *m, uint64_t id);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hlo_cost.c - what an operation costs, see hlo.h. Calls of exp() and the like are counted as one
- * operation each, which HloCostAnalysis has in a sum of its own. Sums that do not fit are not known.
+ * hlo_cost.c - the cost of an operation, see hlo.h. A call of exp() and the like counts as one
+ * operation; HloCostAnalysis has a separate sum for these. A sum that overflows is unknown.
  */
 #include <stdlib.h>
 

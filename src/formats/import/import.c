@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* import.c - which reader a file wants, folders, and whose rank it is. */
+/* import.c - chooses the reader for a file, walks folders, and finds the rank of each file. */
 #include "import/import.h"
 
 #include <ctype.h>

@@ -2,8 +2,9 @@
 /*
  * import.h - traces of other tools into a struct trace.
  *
- * Known by content, not by name: Chrome / Kineto JSON (plain or gzip), Nsight Systems' sqlite
- * exports, XPlane. What is whole of a damaged file is imported; trace_file says where it broke.
+ * Formats are recognized by content, not by name: Chrome / Kineto JSON (plain or gzip), Nsight
+ * Systems' sqlite exports, XPlane. The intact part of a damaged file is imported; trace_file says
+ * where the damage begins.
  */
 #pragma once
 

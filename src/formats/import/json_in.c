@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* json_in.c - the window. */
+/* json_in.c - the window over the text; see json_in.h. */
 #include "import/json_in.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * json_in.h - JSON text through a window, for the steps of base/json_read.h.
+ * json_in.h - JSON text through a sliding window, for the steps of base/json_read.h.
  *
- * Where a step says that the text ended it is the window that did: json_in_more(), then the
- * same step again.
+ * If a step reports the end of the text, only the window has ended: call json_in_more(), then
+ * repeat the step.
  */
 #pragma once
 

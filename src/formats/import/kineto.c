@@ -2,9 +2,9 @@
 /*
  * kineto.c - the document of a Chrome / Kineto trace: {"traceEvents": [...], ...} or a bare array.
  *
- * Rows are read as they come: what stands beside them may follow them. A row that is no JSON is
- * lost, and reading goes on at the next place that looks like the start of one ("}, {"). A text
- * that ends too early, or an inflater that gives up, ends the import; all rows before are whole.
+ * Rows are read as they come: members of the document may follow them. A row that is not JSON is
+ * lost, and reading continues at the next place that looks like the start of one ("}, {"). If the
+ * text ends too early, or the inflater fails, the import ends; all rows before are complete.
  */
 #include "import/kineto.h"
 

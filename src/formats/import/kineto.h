@@ -30,7 +30,7 @@ static inline bool kineto_has(const struct kineto_event *r, enum field f)
 	return r->have >> f & 1;
 }
 
-/* Where a row's pid and tid lead; direct-mapped. */
+/* The track of a row's pid and tid; direct-mapped. */
 struct track_cache {
 	uint64_t pid, stream;
 	uint32_t device; /* TRACK_HOST: a thread */
@@ -90,7 +90,7 @@ struct kineto_in {
 
 /* A step of json_in.h over the row at p: fills k->row. */
 const char *kineto_read_row(struct kineto_in *k, const char *p);
-/* What becomes of k->row: 1 an event, 0 none by its nature, -EBADMSG damaged, else -errno. */
+/* Converts k->row: 1 an event, 0 not an event, -EBADMSG damaged, else -errno. */
 int kineto_row(struct kineto_in *k);
 int kineto_name(struct kineto_in *k, struct json_tok t, uint32_t *id);
 /* Ranges that never ended. */
@@ -105,5 +105,5 @@ int kineto_place_device(struct kineto_in *k, struct json_tok device, struct json
 int kineto_place_meta(struct kineto_in *k);
 /* Is the row on a thread of a plane? Known once its names were read, which come first there. */
 enum plane_kind kineto_place_plane(struct kineto_in *k);
-/* Gives names and sizes to what the file made. */
+/* Sets names and sizes of the file's processes, devices and tracks. */
 int kineto_place_finish(struct kineto_in *k);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kineto_place.c - where a row happened.
+ * kineto_place.c - maps a row's pid and tid to processes, devices and tracks.
  *
- * Kineto gives what ran on a device the device's index as pid and the stream as tid, whatever
- * process launched it. Here a device belongs to the process of the file that launches (the first
- * with an operator or a call), so that (process, correlation) joins. Ids that are no numbers
- * ("Spans") are ids of their name, with the highest bit set.
+ * Kineto gives work on a device the device's index as pid and the stream as tid, whichever process
+ * launched it. Here a device belongs to the process of the file that launches (the first with an
+ * operator or a call), so that (process, correlation) joins. An id that is not a number ("Spans")
+ * becomes the id of its name, with the highest bit set.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kineto_row.c - one row of a Chrome trace as tokens, then as an event.
+ * kineto_row.c - reads one row of a Chrome trace as tokens, and turns these into an event.
  *
- * A row is read in one pass that only notes where the values stand that matter; numbers are made
- * of what its category needs. Keys are found in a table of their own: length, first and last byte.
+ * One pass over a row only notes where the values of interest are; then the numbers that its
+ * category needs are parsed. Keys are found in a table of their own by length, first and last byte.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kineto_shape.c - what Kineto says of an operator's arguments, as one text that theory/op_work.h
- * reads: "[768]t15 [788,768]t15 [768,768]t15".
+ * kineto_shape.c - Kineto's description of an operator's arguments, as the text that
+ * theory/op_work.h parses: "[768]t15 [788,768]t15 [768,768]t15".
  *
- * Sizes stand in "Input Dims", types in "Input type", both a list with an entry for each argument.
- * Scalars, lists and what is not there have no sizes; a list of tensors says no type. Results are
- * not said: most formulas find them, but that of a convolution needs its stride, which stands in
+ * Sizes are in "Input Dims", types in "Input type", both lists with an entry for each argument.
+ * Scalars, lists and missing arguments have no sizes; a list of tensors has no type. Results are
+ * not listed: most formulas derive them, but that of a convolution needs its stride, which is in
  * "Concrete Inputs".
  */
 #include "import/kineto.h"

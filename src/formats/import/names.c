@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* names.c - what a name says about its event, whichever tool wrote it. */
+/* names.c - derives an event's kind from its name, whichever tool wrote it. */
 #include <aon/provider.h>
 #include <string.h>
 #include <strings.h>

@@ -2,8 +2,8 @@
 /*
  * nsys.c - opens an nsys export and walks its tables.
  *
- * The file may be anybody's work: it is opened read-only and as one that nobody writes, only real
- * tables are read (no views, nothing virtual), and each is asked for its columns first.
+ * The file is untrusted: it is opened read-only and as immutable, only real tables are read (no
+ * views, no virtual tables), and the columns of each are checked first.
  */
 #include "import/nsys.h"
 

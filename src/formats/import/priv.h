@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* priv.h - what the importers share. */
+/* priv.h - shared by the importers. */
 #pragma once
 
 #include "import/import.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stages.c - timelines of a pipeline's stages as records of steps. */
+/* stages.c - turns timelines of pipeline stages into records of steps. */
 #include "import/stages.h"
 
 #include <errno.h>
@@ -221,8 +221,7 @@ static int by_step(const void *a, const void *b)
 	return x->from < y->from ? -1 : x->from > y->from;
 }
 
-static void put_exchange(const struct stages *s, struct step_rec *r, const struct span *e,
-			 double begin)
+static void put_coll(const struct stages *s, struct step_rec *r, const struct span *e, double begin)
 {
 	const struct op_row *row = &op_table[e->op];
 	uint32_t each_stage = s->replicas * s->tensors, stage = r->rank / each_stage;
@@ -255,7 +254,7 @@ static void put_span(const struct stages *s, struct step_rec *r, const struct sp
 	const struct op_row *row = &op_table[e->op];
 
 	if (row->among != AMONG_NONE) {
-		put_exchange(s, r, e, begin);
+		put_coll(s, r, e, begin);
 		return;
 	}
 	r->class[row->class].count++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * stages.h - timelines of a pipeline's stages and replicas as records of steps: Chrome JSON with an
- * event for each pass of a micro-batch, send, receive and exchange, as ByteDance's
+ * event for each pass of a micro-batch, send, receive and collective, as ByteDance's
  * StragglerAnalysis publishes. A process is a replica, a thread "PP rank S, TP rank T, what".
  *
  * Ranks are numbered by stage, replica and place among those that share tensors.

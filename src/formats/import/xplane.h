@@ -47,13 +47,13 @@ struct xplane {
 	uint32_t *first_op; /* owned: by name, + 1 into op[]; 0: none */
 	size_t ops, names;  /* names: of first_op */
 	struct hlo hlo;     /* what operations cost */
-	bool devices;       /* there is a plane of one: what the host does is no device's work */
+	bool devices;       /* there is a device plane: the host's events are not device work */
 	/* Of the plane being read. */
 	struct xnames event, stat;
 	struct pb name;
 	bool device;
 	uint32_t index; /* of the device */
-	bool streams;   /* it has lines that are streams: its other lines are made of those */
+	bool streams;   /* it has lines that are streams: its other lines are derived from them */
 };
 
 struct xname *xnames_find(struct xnames *x, uint64_t id);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* httpd.c - see httpd.h: connections and their time, requests and their bodies. */
+/* httpd.c - see httpd.h: connections and their time limits, requests and their bodies. */
 #include "net/httpd/httpd.h"
 
 #include <errno.h>

@@ -58,7 +58,7 @@ struct httpd_opts {
 	const char *cert, *key, *ca; /* PEM texts, borrowed until the end; NULL: no TLS */
 };
 
-/* Listens; nobody is answered yet. -errno; `why` then says what to do. */
+/* Listens; no request is answered yet. -errno; `why` then says what to do. */
 int httpd_open(struct httpd **out, const struct httpd_opts *o, const struct httpd_ops *ops,
 	       void *arg, char why[256]);
 int httpd_run(struct httpd *h);    /* answers, on threads of its own. -EINVAL: bad certificates */
@@ -84,7 +84,7 @@ bool httpd_query_u64(struct MHD_Connection *c, const char *key, uint64_t *out);
 
 /* --- bodies --- */
 
-/* How many bytes will come, at most `most`. 0; 411: it does not say; 413: too many. */
+/* The announced length of the body, at most `most`. 0; 411: not announced; 413: too long. */
 unsigned httpd_length(struct MHD_Connection *c, size_t most, size_t *len);
 /* Makes room for so many: in memory, or in a new file of `dir`. 0, 503 or 507. */
 unsigned httpd_room(struct httpd *h, struct httpd_request *q, size_t len, const char *dir);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* priv.h - what the files of the HTTP server share. */
+/* priv.h - shared by the files of the HTTP server. */
 #pragma once
 
 #include <pthread.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reply.c - what heads of requests say, and plain answers. */
+/* reply.c - parses request headers, and sends plain answers. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tls.h - who is at the other end, by the certificate that it showed. */
+/* tls.h - identifies the client by its certificate. */
 #pragma once
 
 #include <stddef.h>

@@ -2,9 +2,9 @@
 /*
  * clock.c - the line that follows CLOCK_MONOTONIC.
  *
- * At each moment the line is where it is (it may not step); its error against the clock is
- * worked off over the next second or the time since the last moment, whichever is longer, at
- * no more than 1,000 ppm, beside the rate that was measured between the two moments.
+ * The line may not step. Its error against the clock is corrected over the next second, or over the
+ * time since the last sample if that is longer, at no more than 1,000 ppm, on top of the rate that
+ * was measured between the two samples.
  */
 #include "agg/clock.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * clock.h - from TSC ticks to nanoseconds of CLOCK_MONOTONIC.
+ * clock.h - converts TSC ticks to nanoseconds of CLOCK_MONOTONIC.
  *
- * A line through two moments, moved on about once a second so that it follows NTP's slewing;
- * a new line begins where the old one ends, so that no time runs backwards. Records are read
- * up to a second after they were written: the slope before the bend is kept for them.
+ * The conversion is a line through two samples, updated about once a second so that it follows
+ * NTP's slewing. A new line begins where the old one ends, so that time never runs backwards.
+ * Records are read up to a second after they were written: the previous slope is kept for them.
  */
 #pragma once
 

@@ -2,14 +2,14 @@
 /*
  * graph.c - see graph.h.
  *
- * Nodes are in one table, found by graph and node number, and chained by graph. What a node takes
- * is the mean of its executions, those of late weighing more, so that a template follows a clock
- * that changes. For expansion, nodes of a graph that are alike (track, name, and a duration in the
- * same cell of a sketch) make one group, led by one of them: a launch then costs a few additions,
- * and quantiles stay right. Groups are made anew at the first launch after something was learnt.
+ * Nodes are in one table, found by graph and node number, and chained by graph. The duration of a
+ * node is a moving mean of its executions, so that a template follows a clock that changes. For
+ * expansion, nodes of a graph that are alike (track, name, and a duration in the same cell of a
+ * sketch) form a group with one representative: a launch then costs a few additions, and quantiles
+ * stay right. Groups are rebuilt at the first launch after something was learnt.
  *
- * How often a node runs in a launch is known, too: loops and branches of graphs are no multiple
- * of one. What is not a whole number is carried over to the next launch.
+ * The number of executions per launch is learnt, too, because loops and branches make it
+ * fractional. The fraction is carried over to the next launch.
  */
 #include "agg/graph.h"
 

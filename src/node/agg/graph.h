@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * graph.h - CUDA graphs as templates: launches that were seen whole, expanded into their kernels.
+ * graph.h - CUDA graphs as templates: expands launches into their kernels.
  *
- * A probe looks at some launches of a graph node by node, and at all others as one event. Of the
- * first, this learns what a node takes; for each of the others it says what was in it, for the
- * rollups alone: the flight recorder holds what was seen, nothing else. One per session.
+ * A probe records some launches of a graph node by node, and all others as one event. From the
+ * first this learns how long each node takes; for each of the others it estimates the kernels, for
+ * the rollups only: the flight recorder holds nothing but what was recorded. One per session.
  *
  * Memory is bounded: GRAPH_NODES nodes; graphs that were not launched lately make room.
  */
@@ -26,10 +26,12 @@ void graphs_free(struct graphs *g); /* NULL is allowed */
 /* `count` executions of dur_ns each, that ended with the launch. */
 typedef void graphs_fn(void *arg, const struct event *e, uint32_t count);
 
-/* Learns from the nodes among `ev`, and calls for what is in each launch that was seen whole. */
+/*
+ * Learns from the nodes among `ev`, and calls fn with the kernels of each launch that is one event.
+ */
 void graphs_take(struct graphs *g, const struct event *ev, size_t n, graphs_fn *fn, void *arg);
 
-/* Launches seen whole whose graph was not known. */
+/* Launches that are one event and whose graph was not known. */
 uint64_t graphs_unknown(const struct graphs *g);
 
 /* Is there anything in `e` for graphs_take()? */

@@ -2,10 +2,10 @@
 /*
  * open.c - open ranges and steps of a session.
  *
- * Threads and started ranges are each kept in a `struct table`: a bounded map from a key that
- * the process chose to a slot, with the slots in order of use. The hash is keyed, so that a
- * process cannot make long chains. Pushed ranges are nodes of one pool; a thread's stack is a
- * list of them. A node that leaves early waits in the list `leaving`.
+ * Threads and started ranges are each kept in a `struct table`: a bounded map from a key that the
+ * process chose to a slot, with the slots in order of use. The hash is keyed, so that a process
+ * cannot force long chains. Pushed ranges are nodes of one pool; a thread's stack is a list of
+ * them. A node that leaves early waits in the list `leaving`.
  */
 #include "agg/open.h"
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * open.h - what has begun and not yet ended in a session: ranges on the stacks of threads,
- * started ranges by id, steps by number.
+ * open.h - open ranges and steps of a session: ranges on the stacks of threads, started ranges by
+ * id, steps by number.
  *
- * Every one of them is one record, counted by open_count() until it leaves as an event. All
- * is bounded; what is over a bound leaves early, as an event with EVENT_OPEN, but a push that
- * finds its stack full is refused, and so is its pop.
+ * Each of them is one record, counted by open_count() until it leaves as an event. All is bounded:
+ * above a bound the oldest leaves early, as an event with EVENT_OPEN. A push that finds its stack
+ * full is refused, and so is its pop.
  *
  * The calls that take a record return 1: *out is an event; 0: no event now; or minus the
  * AON_LOSS_* by which the record is lost.
@@ -42,7 +42,7 @@ int open_new(struct open **out);
 void open_free(struct open *o);
 
 uint64_t open_count(const struct open *o);
-/* Is a range open whose name `is` says yes to? Looks at each: not for every event. */
+/* Whether a range is open whose name `is` accepts. Checks each range: not for every event. */
 bool open_any(const struct open *o, bool (*is)(void *arg, uint32_t name), void *arg);
 
 /* The thread, new if need be; valid until the next call. The one unused for longest makes
@@ -56,8 +56,8 @@ int open_push(struct open *o, struct open_thread *t, const struct event *ev);
 int open_pop(struct open *o, struct open_thread *t, uint32_t above, uint64_t now_ns,
 	     struct event *out);
 
-/* Two threads' records are read in no order of time: an end may come before its start, and
- * waits for it. open_given_up() tells, once, how many have waited in vain: unmatched. */
+/* Records of two threads are not read in order of time: an end may come before its start, and waits
+ * for it. open_given_up() returns, once, how many have waited in vain: unmatched. */
 int open_start(struct open *o, const struct event *ev, struct event *out);
 int open_end(struct open *o, uint64_t id, uint64_t now_ns, struct event *out);
 uint64_t open_given_up(struct open *o);

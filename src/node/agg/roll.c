@@ -2,14 +2,14 @@
 /*
  * roll.c - windows of rollups.
  *
- * The working set decides the cost: a row is one cache line, found through an index of 16-bit
- * row numbers; its sketch is the touched span of cells, 16 bits each until one is full, in an
- * arena that is dropped whole with the window. All memory is mapped once, for the worst case,
- * and costs nothing until used.
+ * The working set decides the cost: a row is one cache line, found through an index of 16-bit row
+ * numbers; its sketch is the touched span of cells, 16 bits each until one is full, in an arena
+ * that is freed with the window. All memory is mapped once, for the worst case, and is not resident
+ * until used.
  *
- * WINDOWS windows are open; the one unused for longest makes room for a new second, so that
- * neither a late event nor one that claims to be of the far future can hold a place. A window
- * whose arena is full is handed out and goes on as another piece.
+ * WINDOWS windows are open; a new second replaces the least recently used one, so that neither a
+ * late event nor one with a time in the far future can occupy a place. A window whose arena is full
+ * is handed out, and continues as another piece.
  */
 #include "agg/roll.h"
 
@@ -418,7 +418,7 @@ static void row_moment(struct row *row, const struct event *e)
 /* Of a step that was recorded: its time, as often as it counts. */
 static inline void row_step(struct row *row, const struct event *e)
 {
-	if (!(e->flags & EVENT_LEFT_OUT))
+	if (!(e->flags & EVENT_UNSAMPLED))
 		add(&row->bytes, e->dur_ns * (e->b ? e->b : 1));
 }
 

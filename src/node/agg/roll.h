@@ -30,7 +30,7 @@ void roll_free(struct roll *r);
 typedef void roll_window_fn(void *arg, const struct window *w);
 
 void roll_add(struct roll *r, const struct event *ev, size_t n, roll_window_fn *fn, void *arg);
-/* `count` events that are all like `e`; those of a template, which nobody saw one by one. */
+/* `count` events that are all like `e`; from a template, not recorded one by one. */
 void roll_add_many(struct roll *r, const struct event *e, uint32_t count, roll_window_fn *fn,
 		   void *arg);
 /* Close windows that ended before `before_ns` (UINT64_MAX: all). */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * step_comm.c - exchanges of a step: which communicator, which number, how long.
+ * step_comm.c - collectives and transfers of a step: which communicator, which number, how long.
  *
- * An exchange of gloo, or of NCCL while it is asked for times, comes whole. Otherwise NCCL tells that
- * one was enqueued, with its number, and its kernel tells when: the n-th kernel of a kind on a stream is
- * the n-th of that kind of the communicator that the stream works for. Sends and receives that were
- * enqueued at once run in one kernel. What has no kernel for COLL_WAIT_NS has no time, and is left out.
+ * An operation of gloo, or of NCCL while its times are requested, is one complete event. Otherwise
+ * NCCL reports that an operation was enqueued, with its number, and its kernel gives the times: the
+ * n-th kernel of a kind on a stream is the n-th operation of that kind of the stream's
+ * communicator. Sends and receives that were enqueued together run in one kernel. An operation
+ * without a kernel for COLL_WAIT_NS has no time and is skipped.
  */
 #include <stdlib.h>
 

@@ -2,8 +2,8 @@
 /*
  * step_sweep.c - the times of a step, from intervals in order of their start.
  *
- * All of them are unions, or differences of two: of the idle time the host waited in what unites busy
- * and waits and not busy alone, communication is exposed in what unites both and not kernels alone.
+ * All of them are unions, or differences of two. Idle time in which the host waited is (busy or
+ * waiting) - busy; exposed communication is (communication or kernels) - kernels.
  */
 #include "agg/stepper_priv.h"
 #include "base/unions.h"

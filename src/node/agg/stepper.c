@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stepper.c - keeps what a step record needs of events, and makes the record; see stepper.h. */
+/*
+ * stepper.c - collects the events that a step record needs, and builds the record; see stepper.h.
+ */
 #include "agg/stepper.h"
 
 #include <errno.h>
@@ -148,7 +150,7 @@ static void put_kernel(struct stepper *s, const struct event *e)
 	put_issue(s, e->corr, e->start_ns, true);
 }
 
-/* Of a process that has GPUs what hosts exchange does not keep any of them. */
+/* In a process with GPUs, collectives of hosts do not count as communication of a GPU. */
 static void put_collective(struct stepper *s, const struct event *e)
 {
 	const struct step_means *m = means_of(s, e->name);
@@ -255,7 +257,7 @@ void stepper_events(struct stepper *s, const struct event *ev, size_t n)
 		put_event(s, &ev[i]);
 }
 
-void stepper_step(struct stepper *s, const struct event *e, bool left_out)
+void stepper_step(struct stepper *s, const struct event *e, bool unsampled)
 {
 	uint64_t end = e->start_ns + e->dur_ns;
 
@@ -274,7 +276,7 @@ void stepper_step(struct stepper *s, const struct event *e, bool left_out)
 		s->forgot++;
 		return;
 	}
-	s->step[s->steps++] = (struct stepper_span){ e->a, e->start_ns, end, left_out };
+	s->step[s->steps++] = (struct stepper_span){ e->a, e->start_ns, end, unsampled };
 }
 
 void stepper_lost(struct stepper *s, const uint64_t lost[STEP_LOSSES])
@@ -346,7 +348,7 @@ static void make_one(struct stepper *s, uint32_t i, const struct step_rec *head,
 	uint64_t end = end_of_step(s, i);
 	struct step_rec r;
 
-	if (!p->left_out && chosen(s, p->number)) {
+	if (!p->unsampled && chosen(s, p->number)) {
 		begin_record(s, head, p->number, &r);
 		step_sweep(s, p->begin_ns, end, &r);
 		if (s->colls)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stepper_priv.h - what the files of a stepper share: keys, the sums of a step, exchanges. */
+/* stepper_priv.h - shared by the files of a stepper: keys, the sums of a step, collectives. */
 #pragma once
 
 #include "agg/stepper.h"
@@ -52,7 +52,7 @@ struct step_track {
 	uint64_t words; /* by which the last words of a hang name it */
 };
 
-/* An exchange, or (of NCCL) the kernel of one, whose number another event has. */
+/* A collective or transfer, or (of NCCL) its kernel, whose number another event has. */
 struct step_coll {
 	uint64_t start_ns, dur_ns, bytes, sequence;
 	uint64_t comm;
@@ -75,7 +75,7 @@ struct step_comm {
 
 struct stepper_span {
 	uint64_t number, begin_ns, end_ns;
-	bool left_out;
+	bool unsampled;
 };
 
 struct step_launch {
@@ -105,7 +105,7 @@ struct stepper {
 	uint32_t step_track;
 	uint64_t made_ns; /* steps until here are recorded */
 	uint64_t step_ns; /* of late ones */
-	uint64_t forgot;  /* keys and exchanges that found no room */
+	uint64_t forgot;  /* keys and operations that did not fit */
 	uint64_t lost[STEP_LOSSES], told[STEP_LOSSES];
 	struct track_of_kernels {
 		uint32_t track;
@@ -134,7 +134,10 @@ struct step_track *stepper_track_get(struct stepper *s, uint32_t id);
 
 /* Fills times, classes, counts and flags of the step [from, to); keys are sorted, and stay. */
 void step_sweep(const struct stepper *s, uint64_t from, uint64_t to, struct step_rec *r);
-/* How long kernels that are no exchange ran in [from, to), of the spans that were made before. */
+/*
+ * How long kernels other than communication ran in [from, to), from the spans that were made
+ * before.
+ */
 void step_spans(struct stepper *s, uint64_t to);
 uint64_t step_ran(const struct stepper *s, uint64_t from, uint64_t to);
 /* Forgets what ended before. */
@@ -144,9 +147,9 @@ void step_forget(struct stepper *s, uint64_t before);
 
 void step_coll_event(struct stepper *s, const struct event *e, const struct step_means *m);
 void step_coll_kernel(struct stepper *s, const struct event *e, const struct step_means *m);
-/* Gives numbers of exchanges the times of their kernels, and those without numbers some. */
+/* Assigns the times of kernels to the numbers of operations, and numbers to those without. */
 void step_coll_match(struct stepper *s, uint64_t before);
-/* The slots of the exchanges that began in [from, to), which are forgotten with all before. */
+/* Fills the slots of the operations that began in [from, to), and drops these and all before. */
 void step_coll_slots(struct stepper *s, uint64_t from, uint64_t to, struct step_rec *r);
-/* In a step that does not end: who has come to what. */
+/* In a step that does not end: how far each communicator has come. */
 void step_coll_stand(struct stepper *s, const struct step_words *w, struct step_rec *r);

@@ -2,8 +2,8 @@
 /*
  * steps.h - steps that have begun and not yet ended, by number.
  *
- * A thread has one step open, which another thread may end: two threads' records are read in no
- * order of time, so an end may come before its begin, and waits for it. Both are bounded.
+ * A thread has one step open, which another thread may end. Records of two threads are not read in
+ * order of time, so an end may come before its begin, and then waits for it. Both are bounded.
  */
 #pragma once
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * understand.c - from records to events.
+ * understand.c - turns records into events.
  *
- * Activities are nearly all of the traffic, and each becomes an event on the spot: the ids of
- * the session's heap index arrays of the store's ids, filled at first sight. What has a begin
- * and an end goes through open.c. Every record is counted once: in an event, in lost[], or
+ * Activities are nearly all of the traffic, and each becomes an event immediately: the ids of the
+ * session's heap index arrays of the store's ids, which are filled on first use. Records that begin
+ * or end something go through open.c. Every record is counted once: in an event, in lost[], or
  * among the open ones.
  */
 #include "agg/understand.h"

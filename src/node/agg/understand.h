@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * understand.h - records in, events out, once. One per session, used by the drain thread.
+ * understand.h - records in, events out. One per session, used by the drain thread.
  *
- * Trusts nothing: a record's kind, length, name, track are checked; what fails is counted by
- * reason in lost[]. Pairs pushes with pops, starts with ends, step begins with step ends.
- * Memory is bounded: open ranges a track, tracks a session, started ranges a session.
+ * It trusts nothing: kind, length, name and track of a record are checked; a failure is counted by
+ * reason in lost[]. It pairs pushes with pops, starts with ends, step begins with step ends. Memory
+ * is bounded: open ranges per track, tracks and started ranges per session.
  */
 #pragma once
 
@@ -67,7 +67,7 @@ size_t understand_records(struct understand *u, const struct clock_map *clk, uin
 /* Records whose range or step is still open: in flight. */
 uint64_t understand_open(const struct understand *u);
 
-/* Is a range open whose name, as the store has it, `is` says yes to? */
+/* Whether a range is open whose name (the store's id) `is` accepts. */
 bool understand_any_open(const struct understand *u, bool (*is)(void *arg, uint32_t name),
 			 void *arg);
 

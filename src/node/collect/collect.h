@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * collect.h - the shape of a collector: what measures a node or its devices, once every interval.
+ * collect.h - the interface of a collector: it measures a node or its devices, once every interval.
  *
- * aon-collect runs each in a process of its own, which it kills and starts again when a poll takes longer
- * than its limit: a library or a device that hangs costs nobody else. What it measures goes to aond
- * through emit.h. A row of collector.tbl.h names each.
+ * aon-collect runs each collector in a process of its own, and kills and restarts it when a poll
+ * exceeds its limit: a library or a device that hangs affects no other collector. Values go to aond
+ * through emit.h. collector.tbl.h lists all collectors.
  */
 #pragma once
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dcgm.c - what GPUs before Hopper do (SMs, tensor cores, memory, links), through DCGM's profiling module.
+ * dcgm.c - activity of GPUs before Hopper (SMs, tensor cores, memory, links), through DCGM's
+ * profiling module.
  *
- * Later GPUs say it through NVML (GPM), which holds nobody up. Before, one client of the driver has these
- * counters: a hostengine that runs already is asked, so that its other users share what is measured; one of our
- * own is started only if told to. Where somebody else has the counters, or has them paused, nothing is measured,
- * and they are asked for again later: aon does not fight for them.
+ * Later GPUs report it through NVML (GPM), which needs no exclusive access. On earlier ones a
+ * single client of the driver owns these counters. If a hostengine already runs, it is asked, so
+ * that its other users share the measurement; aon starts its own only if a setting says so. If
+ * another tool owns the counters, or has paused them, nothing is measured, and aon asks again
+ * later: it never takes them away.
  */
 #include <dlfcn.h>
 #include <errno.h>

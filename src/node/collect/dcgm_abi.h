@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dcgm_abi.h - what of DCGM's public interface is used (libdcgm 3 and 4 agree on it), declared here, so that aon
- * is built without its headers. A struct says its own size and version.
+ * dcgm_abi.h - the part of DCGM's public interface that aon uses (libdcgm 3 and 4 agree on it). It
+ * is declared here so that aon builds without DCGM's headers. A struct carries its own size and
+ * version.
  */
 #pragma once
 

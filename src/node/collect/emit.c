@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* emit.c - the table of a collector's series, and frames of what changed. */
+/* emit.c - the table of a collector's series, and frames with the changed values. */
 #include "collect/emit.h"
 
 #include <errno.h>

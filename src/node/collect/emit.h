@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * emit.h - a collector's way out: series are declared once, then their values are set at each poll.
+ * emit.h - a collector's output: series are declared once, then their values are set at each poll.
  *
  *	id = emit_series(e, "node_load1", "", "");	(finds it, or declares it)
  *	emit_set(e, id, 0.42);
  *
- * Only what changed goes over the wire. A series that a poll does not set is not there any more (a GPU
- * that fell off the bus), unless it belongs to a group that this poll did not look at: emit_group().
+ * Only changes are sent. A series that a poll does not set has ended (a GPU fell off the bus),
+ * unless it belongs to a group that this poll skipped: emit_group().
  */
 #pragma once
 
@@ -31,7 +31,7 @@ void emit_set(struct emit *e, uint32_t id, double v);
 void emit_count(struct emit *e, uint32_t id, double v);
 /* What follows in this poll is of that group (0 at the beginning of each poll). */
 void emit_group(struct emit *e, unsigned group);
-/* Something happened: a word for what ("xid"), and a line for people. Bounded: 20 a poll. */
+/* An event: its kind ("xid"), and a line for people. Bounded: 20 a poll. */
 void emit_event(struct emit *e, const char *what, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 uint64_t emit_dropped(const struct emit *e); /* series and events over the bounds */
@@ -43,7 +43,7 @@ void emit_to(struct emit *e, int fd, const char *name, uint32_t interval_ms);
 /* Or as text, a line each. */
 void emit_print(struct emit *e, FILE *f);
 void emit_begin(struct emit *e, uint64_t t_ns);
-/* Sends the poll. -EPIPE and others: nobody reads any more. */
+/* Sends the poll. -EPIPE and others: the reader is gone. */
 int emit_end(struct emit *e);
-/* Everything is gone: the collector was closed. */
+/* Ends all series: the collector was closed. */
 int emit_clear(struct emit *e, uint64_t t_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fake.c - a collector that goes wrong in the way that it is asked for: what tests need. */
+/* fake.c - a collector that fails in a requested way, for tests. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>

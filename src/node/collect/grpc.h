@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * grpc.h - one question without arguments to a gRPC service on a unix socket: as much of HTTP/2 as that takes.
+ * grpc.h - calls a method without arguments of a gRPC service on a unix socket, with the part of
+ * HTTP/2 that this needs.
  *
- * One connection, one stream. What the server says in headers is not decoded: an answer is a whole message in frames
- * of data, and what goes wrong is a stream that ends without one.
+ * One connection, one stream. The server's headers are not decoded: an answer is a complete message
+ * in DATA frames; a stream that ends without one is an error.
  */
 #pragma once
 

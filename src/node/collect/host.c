@@ -2,8 +2,9 @@
 /*
  * host.c - the node without its GPUs: cores, memory, disks, networks, sensors, cgroups, kernel log.
  *
- * Everything is read from files that stay open. What is much, or changes slowly, is read more rarely, each
- * core the more rarely the more there are; devices that come and go are looked for once a minute.
+ * Everything is read from files that stay open. Large or slowly changing files are read more
+ * rarely; the more cores there are, the more rarely each is read. Devices are discovered once a
+ * minute.
  */
 #include "collect/host.h"
 

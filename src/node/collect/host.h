@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * host.h - what the files of the host collector share: files kept open and read again at each poll,
- * and parsers of them that allocate nothing.
+ * host.h - shared by the files of the host collector: files that stay open and are read again at
+ * each poll, and parsers that allocate nothing.
  */
 #pragma once
 

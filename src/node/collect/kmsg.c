@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kmsg.c - the kernel's log: lines that tell of faults become events and are counted by kind. */
+/* kmsg.c - the kernel log: lines that report faults become events and are counted by kind. */
 #include "collect/host.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #define RECORD   8192u /* bytes: the kernel's longest */
 #define A_POLL   64u   /* records in one poll */
-#define SAME_MAX 4u    /* events of one kind in one poll: a storm is counted, not told */
+#define SAME_MAX 4u    /* events of one kind in one poll: a storm is counted, not reported */
 
 struct kmsg {
 	int fd; /* owned; -1: it may not be read */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * leased.h - whether somebody has a lease on the counters of the node's GPUs (aon lease): a file of aond's in
- * its run directory, "HW UNTIL_NS", CLOCK_MONOTONIC. Collectors that measure by them wait meanwhile.
+ * leased.h - whether a lease holds the counters of the node's GPUs (aon lease): a file of aond's in
+ * its run directory, "HW UNTIL_NS", CLOCK_MONOTONIC. Collectors that need these counters wait
+ * meanwhile.
  */
 #pragma once
 
@@ -18,7 +19,10 @@ enum leased {
 
 struct emit;
 
-/* Looks, and says so when it changed: true. run_dir NULL: nobody has one. `what` waits. */
+/*
+ * Reads the file; true if the lease changed, which it reports as an event. run_dir NULL: no lease.
+ * `what`: the collector that waits.
+ */
 bool leased_look(enum leased *now, const char *run_dir, const char *what, struct emit *e);
 /* Any text. */
 enum leased leased_parse(const char *text, uint64_t now_ns);

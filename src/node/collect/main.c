@@ -4,9 +4,9 @@
  *
  *	aon-collect [options] [COLLECTOR[=ARGUMENT]...]
  *
- * A process for each collector, and this one, which watches over them: what takes longer than its limit is
- * killed, what ended is started again after a while that doubles, up to a minute. None of this is in
- * aond: vendors' libraries, networks and privileges end here.
+ * Each collector has a process; this one supervises them: a collector that exceeds its limit is
+ * killed, and one that ended is restarted after a delay that doubles, up to a minute. Vendors'
+ * libraries, networks and privileges stay out of aond.
  */
 #include <errno.h>
 #include <limits.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * membw.c - data that goes to and from memory, by the counters of memory controllers (perf's uncore PMUs).
+ * membw.c - memory traffic, from the counters of memory controllers (perf's uncore PMUs).
  *
- * A PMU describes itself in /sys/bus/event_source/devices: which number it is, on which CPUs its counters are
- * read (one of each package), how words of an event make up its configuration, what a count stands for. Counts of a
- * package's controllers are added up. resctrl has the same by L3 domain, as files: sysfs.tbl.h.
+ * A PMU describes itself in /sys/bus/event_source/devices: its number, the CPUs on which its
+ * counters are read (one per package), how the words of an event form its configuration, and the
+ * unit of a count. The counts of a package's controllers are added up. resctrl offers the same by
+ * L3 domain, as files: sysfs.tbl.h.
  */
 #include "collect/membw.h"
 

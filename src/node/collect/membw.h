@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* membw.h - data to and from memory by the counters of memory controllers, where the kernel has them. */
+/*
+ * membw.h - memory traffic from the counters of memory controllers, where the kernel supports them.
+ */
 #pragma once
 
 #include <stdbool.h>

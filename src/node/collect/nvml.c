@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nvml.c - GPUs of NVIDIA through NVML, which is loaded when the collector is opened.
+ * nvml.c - NVIDIA's GPUs through NVML, which is loaded when the collector is opened.
  *
- * Functions that this driver's NVML lacks, and numbers that this GPU does not have, are left out one by one.
- * A GPU that is lost takes its series with it; NVML is begun anew until it is back. PCIe's throughput and what
- * changes slowly are read at every SLOW_MS: NVML measures the former for 20 ms of our time.
+ * A function that this driver's NVML lacks, or a value that this GPU lacks, is skipped
+ * individually. A lost GPU ends its series; NVML is initialized again until the GPU is back. PCIe
+ * throughput and slowly changing values are read every SLOW_MS: NVML takes 20 ms to measure the
+ * former.
  */
 #include <dlfcn.h>
 #include <errno.h>

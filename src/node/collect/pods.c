@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pods.c - asks kubelet which GPUs its pods were given, and notes it for aond (ident/pods.h). It measures nothing: it is
- * here because a service that hangs ends a collector's process, and nothing else.
+ * pods.c - asks kubelet which GPUs its pods have, and writes a file for aond (ident/pods.h). It
+ * measures nothing: it is a collector because a service that hangs then blocks only this process.
  */
 #include <errno.h>
 #include <limits.h>

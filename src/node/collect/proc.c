@@ -2,8 +2,8 @@
 /*
  * proc.c - files of /proc as series.
  *
- * Lines of a file keep their places: the series of a line's numbers are remembered by the line, with a hash
- * of its first word, and looked for again only when that has changed.
+ * Lines of a file rarely move: the series of a line's numbers are cached by line, with a hash of
+ * its first word, and searched again only when that hash changes.
  */
 #include "collect/host.h"
 

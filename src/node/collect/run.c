@@ -2,8 +2,8 @@
 /*
  * run.c - a collector's process.
  *
- * While nobody listens nothing is measured: it tries to connect, ever more rarely. An interval that was
- * missed is left out, not caught up with.
+ * While aond does not listen, nothing is measured: the process tries to connect, ever more rarely.
+ * A missed interval is skipped, not made up for.
  */
 #include "collect/run.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wire.c - reads frames of collectors, of which nothing is believed. */
+/* wire.c - reads frames of collectors, which are untrusted. */
 #include "collect/wire.h"
 
 #include <errno.h>

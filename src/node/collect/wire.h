@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * wire.h - what a collector says to aond: frames, one behind the other, little endian.
+ * wire.h - the protocol between a collector and aond: frames, one after the other, little endian.
  *
  *	frame    magic u32 "AONt", type u8, version u8, count u16, length u32 of the body
  *	HELLO    interval_ms u32, collector's name (the rest)
@@ -10,7 +10,7 @@
  *	EVENT    t_ns u64, length of the word u16, word, line
  *	END      a poll is complete
  *
- * Only changes are sent. aond believes nothing: wire_check() looks at a whole frame before it is used.
+ * Only changes are sent. aond trusts nothing: wire_check() checks a whole frame before it is used.
  */
 #pragma once
 
@@ -40,7 +40,10 @@ _Static_assert(sizeof(struct wire_head) == 12, "the head is on the wire");
 
 #define WIRE_FRAME (sizeof(struct wire_head) + WIRE_BODY)
 
-/* Gets what a frame says, as it is understood. Any may be NULL. Not 0: reading ends with that. */
+/*
+ * Callbacks for the contents of frames. Any may be NULL. A result other than 0 ends reading with
+ * it.
+ */
 struct wire_fns {
 	int (*hello)(void *arg, const char *name, uint32_t interval_ms);
 	int (*series)(void *arg, uint32_t number, const struct series *s);
@@ -50,7 +53,7 @@ struct wire_fns {
 	int (*end)(void *arg);
 };
 
-/* What one stream has said so far. */
+/* The state of one stream. */
 struct wire_in {
 	uint32_t series; /* declared */
 	uint64_t t_ns;   /* of the last samples */
@@ -66,6 +69,6 @@ static inline void *wire_room(struct wire_in *in, size_t *room)
 	return in->buf + in->n;
 }
 
-/* `n` more bytes are in the buffer: all whole frames are checked and told. 0, -EBADMSG: it lies, or
- * what a function returned. After an error the stream is not to be used again. */
+/* `n` more bytes are in the buffer: all complete frames are checked and passed on. 0, -EBADMSG:
+ * invalid, or what a function returned. After an error the stream must not be used again. */
 int wire_got(struct wire_in *in, size_t n, const struct wire_fns *fns, void *arg);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cover.c - activities into bins; see cover.h. */
+/* cover.c - sorts activities into bins; see cover.h. */
 #include "detect/cover.h"
 
 #include <string.h>

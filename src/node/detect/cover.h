@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cover.h - what share of each second a GPU worked, communicated, and did only that; in constant
- * memory, whatever the order in which activities come.
+ * cover.h - the share of each second in which a GPU worked, communicated, and only communicated; in
+ * constant memory, whatever the order of activities.
  *
- * A second is cut into bins of a quarter of a millisecond. What falls into one is taken to overlap as
- * far as it can: of communication that is hidden by work within the same bin nothing is exposed.
+ * A second is cut into bins of a quarter of a millisecond. Activities in the same bin are assumed
+ * to overlap as much as possible: communication is exposed only where it exceeds the work in its
+ * bin.
  */
 #pragma once
 

@@ -170,7 +170,10 @@ static void add_memory(struct detect *d, uint64_t low, uint64_t count, uint64_t 
 		    now_ns, fn, arg);
 }
 
-/* Kernels that exchange wait for other ranks: how long says nothing of them, nor of this GPU. */
+/*
+ * Communication kernels wait for other ranks: their duration says nothing about the kernel or this
+ * GPU.
+ */
 void detect_window(struct detect *d, const struct window *w, const struct detect_names *names,
 		   uint64_t now_ns, alarm_fn *fn, void *arg)
 {
@@ -194,7 +197,7 @@ void detect_window(struct detect *d, const struct window *w, const struct detect
 			add_memory(d, r->min_ns, r->count, now_ns, fn, arg);
 		}
 	}
-	d->comm_ns += seen ? seen : comm; /* the same exchange may be seen from both sides */
+	d->comm_ns += seen ? seen : comm; /* the same collective may be seen from both sides */
 	if (gpu || d->busy_from)
 		add_busy(d, w->start_ns, busy, now_ns, fn, arg);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * detect.h - what goes wrong in a process, told while it does: slower steps and kernels, a hang, idle
- * GPUs, memory that grows, a rank that the others wait for. Pure, bounded: steps, windows and a look
- * a second in, alarms out.
+ * detect.h - detects problems of a process as they happen: slower steps and kernels, a hang, idle
+ * GPUs, memory growth, a rank that others wait for. Pure and bounded: steps, windows and one check
+ * per second in, alarms out.
  */
 #pragma once
 
@@ -30,8 +30,8 @@ extern const struct alarm_row alarm_table[ALARMS];
 struct alarm {
 	enum alarm_kind kind;
 	uint32_t name;     /* of a kernel; 0: none */
-	double was, is;    /* ns, bytes or shares: what was usual, and what is */
-	uint64_t since_ns; /* HANG: nothing moved since */
+	double was, is;    /* ns, bytes or shares: the usual value, and the current one */
+	uint64_t since_ns; /* HANG: no progress since */
 	bool saving;       /* HANG: while a checkpoint was written */
 };
 
@@ -45,8 +45,8 @@ typedef void alarm_fn(void *arg, const struct alarm *a);
 #define DETECT_BLOCK   32u /* steps, or a window of more: the least allocated after one counts */
 #define DETECT_GROWS   8u  /* such blocks, each with more than the one before */
 
-/* What moves while a process is alive and well; and, asked for only while nothing does
- * (detect_still()), what says that it writes a checkpoint. */
+/* Signs of progress of a process; and, filled only while there is none (detect_still()), signs that
+ * it writes a checkpoint. */
 struct signs {
 	uint64_t step, launches, collective, records;
 	bool saves;      /* a range of one is open */
@@ -54,11 +54,11 @@ struct signs {
 	uint64_t written; /* bytes, ever; 0: not known */
 };
 
-/* What windows call things. */
+/* Names in windows. */
 struct detect_names {
 	uint32_t memory; /* the counter of what is allocated; 0: none */
 	bool (*is_comm)(void *arg,
-			uint32_t name); /* of a kernel: does it exchange? NULL: none does */
+			uint32_t name); /* whether a kernel communicates; NULL: none does */
 	void *arg;
 };
 
@@ -70,8 +70,8 @@ struct detect {
 		struct level level;
 	} kernel[DETECT_KERNELS];
 	uint64_t busy_ns, busy_from, busy_to; /* of the piece under way */
-	uint64_t comm_ns;              /* in exchanges; whoever compares ranks sets it back */
-	uint64_t piece_ns, piece_step; /* where the piece of DETECT_PIECE steps began */
+	uint64_t comm_ns;                     /* in collectives; reset when ranks are compared */
+	uint64_t piece_ns, piece_step;        /* where the piece of DETECT_PIECE steps began */
 	uint64_t steps;
 	double step_ns; /* mean of the last ones */
 	uint64_t low, first_low, last_low;
@@ -92,12 +92,12 @@ struct detect {
 
 void detect_step(struct detect *d, uint64_t number, uint64_t dur_ns, uint64_t now_ns, alarm_fn *fn,
 		 void *arg);
-/* One that says nothing of what a step takes, but goes on. */
+/* A step whose time does not count, but which is progress. */
 void detect_step_on(struct detect *d, uint64_t number, uint64_t now_ns, alarm_fn *fn, void *arg);
 /* A window is closed. */
 void detect_window(struct detect *d, const struct window *w, const struct detect_names *names,
 		   uint64_t now_ns, alarm_fn *fn, void *arg);
-/* Nothing moved between the last two looks. */
+/* There was no progress between the last two looks. */
 static inline bool detect_still(const struct detect *d)
 {
 	return d->still;
@@ -113,17 +113,18 @@ void detect_look(struct detect *d, const struct signs *s, uint64_t now_ns, alarm
 /* --- the ranks of a job on one node --- */
 
 #define LATE_S     10u /* looked at in pieces of so long */
-#define LATE_SHARE 0.1 /* of that time others are longer in exchanges than this one */
+#define LATE_SHARE 0.1 /* share of that time that others are longer in collectives than this one */
 #define LATE_TIMES 3u  /* in a row, the same one */
 
 #define LATE_SILENT 60u /* pieces; a rank reported late is not reported again within them */
 
-/* Who came last, of ranks that spent `comm_ns` in exchanges: the index; SIZE_MAX: nobody stands out.
- * Exchanges end for all together: who is in them for the least time came last. */
+/* The index of the rank that came last, of ranks that spent `comm_ns` in collectives; SIZE_MAX:
+ * none stands out. Collectives end for all together: the rank with the least time in them came
+ * last. */
 size_t late_of(const uint64_t *comm_ns, size_t n, uint64_t span_ns);
 
 struct late {
-	uint64_t id; /* who was last, so many times in a row */
+	uint64_t id; /* the rank that was last, so many times in a row */
 	uint32_t times, silent;
 	uint64_t told;
 };

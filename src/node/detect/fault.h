@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fault.h - what collectors tell of hardware that fails: Xids and memory errors, as alarms. Pure,
- * bounded; any text may come.
+ * fault.h - alarms for failing hardware, from collectors' events: Xids and memory errors. Pure and
+ * bounded; accepts any text.
  */
 #pragma once
 
@@ -12,9 +12,9 @@
 
 struct device_fault {
 	enum alarm_kind kind;      /* ALARM_XID or ALARM_ECC */
-	char device[FAULT_DEVICE]; /* "0000:3b:00", "GPU 3", "MC0"; printable; "": not said */
+	char device[FAULT_DEVICE]; /* "0000:3b:00", "GPU 3", "MC0"; printable; "": unknown */
 	uint32_t code;             /* an Xid; 0: none */
-	uint32_t pid;              /* whose it is; 0: not said */
+	uint32_t pid;              /* whose it is; 0: unknown */
 };
 
 /*

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* level.c - a CUSUM of clipped logarithms behind a gate of size; see level.h. */
+/* level.c - a CUSUM of clipped logarithms behind a minimum effect size; see level.h. */
 #include "detect/level.h"
 
 #include <math.h>

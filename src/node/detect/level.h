@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * level.h - has a series left its own level? Told as it comes, in constant memory.
+ * level.h - detects that a series has left its level, value by value, in constant memory.
  *
- * The first values only warm up, the next (64, or 24 pieces) say what is usual: a median and a scale of
- * logarithms. From then on a sum of clipped deviations (CUSUM) grows with every value that is off
- * and shrinks with every one that is not. It must pass a height that noise does not reach in days, and
- * the median of the last values must have moved by the gate: smaller changes are not reported.
- * A change is reported once. The new level is then learnt, so that the return is reported, too.
+ * The first values only warm up; the next (64, or 24 pieces) give the normal level: a median and a
+ * scale of logarithms. From then on a sum of clipped deviations (CUSUM) grows with every value that
+ * is off and shrinks with every other. An alarm needs both: the sum exceeds a height that noise
+ * does not reach in days, and the median of the last values has moved by at least the minimum
+ * effect size. A change is reported once. The new level is then learnt, so that the return is
+ * reported, too.
  */
 #pragma once
 
@@ -15,7 +16,7 @@
 #define LEVEL_LEARN 64u
 #define LEVEL_LAST  16u
 
-/* What a value is: one of many, or a piece of time of which there are few, and each a mean already. */
+/* The kind of values: many single ones, or few pieces of time, each of which is a mean already. */
 enum level_pace { LEVEL_VALUES, LEVEL_PIECES };
 
 enum level_move { LEVEL_SAME, LEVEL_UP, LEVEL_DOWN };
@@ -28,5 +29,8 @@ struct level {
 	double was, is;      /* medians before and after the last reported change */
 };
 
-/* gate: the least ratio that matters, 1.1 is ten percent. Values that are not above 0 are left out. */
+/*
+ * gate: the smallest ratio that matters, 1.1 is ten percent. Values that are not above 0 are
+ * ignored.
+ */
 enum level_move level_add(struct level *l, double value, double gate, enum level_pace pace);

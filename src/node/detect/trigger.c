@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trigger.c - from text to a few steps of arithmetic; see trigger.h. */
+/* trigger.c - compiles a trigger's text into a few arithmetic operations; see trigger.h. */
 #include "detect/trigger.h"
 
 #include <ctype.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trigger.h - conditions on what a process does, written by people, looked at with every step.
+ * trigger.h - conditions on a process, written by people, evaluated with every step.
  *
  *	step_ms > 1.2 * p50 and not (gpu_busy > 90)
  *
@@ -12,11 +12,11 @@
  *	term    = factor { ("*" | "/") factor }
  *	factor  = NUMBER | QUANTITY | STAT "(" QUANTITY ")" | STAT | "-" factor | "(" or ")"
  *
- * A STAT (p50, p90, p99, mean) is of the last TRIGGER_HISTORY values of the process's own, without the
- * one that is looked at; alone, of the quantity that its comparison is about. What is not known yet
- * (a quantity that never came, a history of less than TRIGGER_KNOWN) makes what hangs on it unknown,
- * and what is unknown does not fire. There are no loops, names or memory: a trigger is at most
- * TRIGGER_OPS steps of arithmetic.
+ * A STAT (p50, p90, p99, mean) covers the last TRIGGER_HISTORY values of the same process, without
+ * the current one; a STAT alone is of the quantity in its comparison. If a value is unknown (a
+ * quantity that never came, a history shorter than TRIGGER_KNOWN), whatever depends on it is
+ * unknown, too, and an unknown condition does not fire. There are no loops, names or memory: a
+ * trigger is at most TRIGGER_OPS arithmetic operations.
  */
 #pragma once
 
@@ -82,7 +82,7 @@ size_t trigger_meter_bytes(const struct trigger *t);
 void trigger_meter_init(struct trigger_meter *m, const struct trigger *t);
 /* What is not used is left alone. */
 void trigger_put(struct trigger_meter *m, enum quantity q, double value);
-/* What it compares with is kept, what is now is not: for after a pause. */
+/* Keeps the history and drops the current values: for after a pause. */
 void trigger_pause(struct trigger_meter *m);
 bool trigger_look(const struct trigger *t, const struct trigger_meter *m);
 /* "step_ms 14.2 (p50 9.98)", of what it uses. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trigger_op.h - the steps of a trigger, between trigger.c, which writes them, and trigger_look.c. */
+/* trigger_op.h - the operations of a trigger, which trigger.c writes and trigger_look.c runs. */
 #pragma once
 
 #include "detect/trigger.h"

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * estimate.h - how much longer steps take when they are recorded, and how sure that is.
+ * estimate.h - estimates how much longer steps take when they are recorded, with a confidence
+ * interval.
  *
- * From pairs of blocks of steps, one recorded and one not, in random order (abi/trial.h). For the
- * true slowdown the differences are symmetric, whatever the noise, so a sum of clipped differences
- * is a fair game, and a slowdown at which one would have won too much is ruled out. The interval
- * holds at every look: who watches it all the time is not fooled (docs/decisions/0020).
+ * The data are pairs of blocks of steps, one recorded and one not, in random order (abi/trial.h).
+ * For the true slowdown the differences are symmetric, whatever the noise, so a sum of clipped
+ * differences is a fair game, and a slowdown at which a bet would have won too much is ruled out.
+ * The interval holds at every look, also under continuous monitoring (docs/decisions/0020).
  */
 #pragma once
 
@@ -20,7 +21,7 @@ struct trial_meter {
 	struct aon_trial trial;
 	uint64_t seed, pair;
 	uint32_t n[2]; /* measured steps that were seen, on and off */
-	bool spoilt;   /* something happened in the pair that is not the job's */
+	bool spoilt;   /* the pair was disturbed by something other than the job */
 	float log_ns[2][AON_TRIAL_BLOCK_MAX];
 	uint64_t pairs, thrown; /* whole ones; incomplete or spoilt ones */
 };
@@ -34,13 +35,13 @@ struct pair {
 void meter_init(struct trial_meter *m, struct aon_trial t, uint64_t seed);
 /* Steps in the order of their numbers. True: a pair is whole. */
 bool meter_step(struct trial_meter *m, uint64_t step, uint64_t dur_ns, struct pair *out);
-/* A capture, a change of what is recorded, a lost rank: the pair under way does not count. Before
- * anybody has looked at what it says. */
+/* A capture, a change of what is recorded, a lost rank: the current pair does not count. To be
+ * called before anyone has seen its result. */
 void meter_spoil(struct trial_meter *m);
 
 /* --- from pairs to an interval --- */
 
-#define ESTIMATE_LOW   (-0.03) /* of log(on / off): what is thought possible */
+#define ESTIMATE_LOW   (-0.03) /* range of log(on / off) that is considered possible */
 #define ESTIMATE_HIGH  0.15
 #define ESTIMATE_STEP  0.0002
 #define ESTIMATE_CELLS 901u
@@ -55,13 +56,13 @@ struct estimate {
 
 struct interval {
 	double lo, mid, hi; /* slowdown: 0.01 is one percent */
-	bool known;         /* false: too few pairs; lo and hi are what is thought possible */
-	bool over, under;   /* it touches the end of what is thought possible */
+	bool known;         /* false: too few pairs; lo and hi are the possible range */
+	bool over, under;   /* it touches the end of the possible range */
 };
 
 void estimate_init(struct estimate *e);
 void estimate_add(struct estimate *e, double log_ratio);
-/* alpha: how often, of all jobs, the truth may ever be outside. */
+/* alpha: the share of jobs for which the truth may ever be outside. */
 struct interval estimate_at(const struct estimate *e, double alpha);
 /* Noise of one pair: 1.4826 x the median deviation of the last ones; 0: not known yet. */
 double estimate_noise(const struct estimate *e);

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * govern.h - keeps what recording costs a process within its budget: down the fidelity levels when it
- * costs more, up again when it would cost less. Pure; asked once a second.
+ * govern.h - keeps the cost of recording a process within its budget: it lowers the fidelity level
+ * when the cost is too high, and raises it when there is room. Pure; called once a second.
  *
- * Two figures speak: what is accounted (records x what one costs here: exact, at once, but only
- * a part of the whole) and what is measured (estimate.h: the whole, with an interval, slowly).
- * Down: either lies above the budget, the interval entirely; by as many levels as fidelity.tbl.h says are
- * needed. Also when the interval, after a while, still reaches far beyond the budget: what cannot be
- * shown to be kept is not. Up: one fidelity level, when both leave room for it, and that for a while, which doubles with
- * every time that it was wrong. So a burst is answered within a second, and noise moves nothing.
+ * It uses two figures: the accounted cost (records x the cost of one here: exact and immediate, but
+ * only a part of the whole) and the measured cost (estimate.h: the whole, with an interval, but
+ * slow). Down: either is above the budget, the measured one with its entire interval; by as many
+ * levels as fidelity.tbl.h says are needed. Also down: after a while the interval still reaches far
+ * beyond the budget, so that compliance cannot be shown. Up: one level, when both figures have left
+ * room for it for a while, which doubles with every wrong attempt. So a burst is answered within a
+ * second, and noise moves nothing.
  */
 #pragma once
 
@@ -35,7 +36,7 @@ struct fidelity_row {
 
 extern const struct fidelity_row fidelity_table[FIDELITY_LEVELS];
 
-/* Whether a step that is recorded looks the same on both: what was measured on one holds. */
+/* Whether a recorded step is the same on both levels: a measurement of one holds for the other. */
 static inline bool fidelity_alike(enum fidelity a, enum fidelity b)
 {
 	return fidelity_table[a].ops == fidelity_table[b].ops &&
@@ -50,7 +51,7 @@ static inline bool fidelity_alike(enum fidelity a, enum fidelity b)
 #define OVERHEAD_ACCOUNTED "[aon] accounted cost, ppm"
 #define OVERHEAD_FIDELITY  "[aon] fidelity level"
 
-#define GOVERN_SETTLE_S   2u    /* after a move: what is accounted is still of before */
+#define GOVERN_SETTLE_S   2u    /* after a move: the accounted cost is still the old one */
 #define GOVERN_CALM_MIN_S 5u    /* up again after an accounted excess, */
 #define GOVERN_SURE_MIN_S 60u   /* after a measured one; */
 #define GOVERN_CALM_MAX_S 1920u /* and after many */
@@ -80,19 +81,22 @@ struct govern {
 struct govern_in {
 	double budget;            /* share of the time of a step; 0: no limit */
 	double cpu;               /* share of a core that its probes may use; 0: no limit */
-	bool stepless;            /* it has no steps that could be left out */
+	bool stepless;            /* it has no steps that could be unsampled */
 	double accounted;         /* share of this second, of the busiest thread */
 	struct interval measured; /* of steps that are recorded, against those that are not */
-	double stays;             /* share that is paid in those, too */
+	double residual;          /* residual overhead: the share that is paid in those, too */
 	enum fidelity top;        /* as far up as settings allow */
 };
 
-/* Whether all of what is measured, on a fidelity level that records one of `duty` blocks, can be borne. */
+/*
+ * Whether the whole measured interval fits the budget, on a fidelity level that records one of
+ * `duty` blocks.
+ */
 static inline bool govern_shown(const struct govern_in *in, double duty)
 {
-	return in->budget <= 0 || (in->measured.known &&
-				   in->measured.hi / duty + in->stays <= GOVERN_SHOWN * in->budget);
+	return in->budget <= 0 || (in->measured.known && in->measured.hi / duty + in->residual <=
+								 GOVERN_SHOWN * in->budget);
 }
 
-/* A second has passed. Says why it moved; g->fidelity level is where to. */
+/* A second has passed. Returns why it moved; g->fidelity is the new level. */
 enum govern_why govern_look(struct govern *g, const struct govern_in *in);

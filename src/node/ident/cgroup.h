@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cgroup.h - what /proc/PID/cgroup says a process is in: versions 1 and 2, by systemd or cgroupfs;
- * Kubernetes with containerd, cri-o or docker, docker and podman alone, Slurm.
+ * cgroup.h - finds a process's job and container in /proc/PID/cgroup: versions 1 and 2, by systemd
+ * or cgroupfs; Kubernetes with containerd, cri-o or docker, docker and podman alone, Slurm.
  *
  *	0::/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-podUID.slice/cri-containerd-ID.scope
  *	5:memory:/kubepods/besteffort/podUID/ID

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gpus.h - which GPUs a process may use: what its environment lists (numbers, UUIDs, parts of a GPU),
- * and what the driver calls them.
+ * gpus.h - which GPUs a process may use: the list in its environment (numbers, UUIDs, parts of a
+ * GPU), and their names in the driver.
  */
 #pragma once
 
@@ -26,6 +26,6 @@ void gpus_load(struct gpus *g, const char *dir);
 /* The driver's version and the GPUs' model, of DIR as above, whose parent has the version. */
 void gpus_node(const struct gpus *g, const char *dir, struct node_ident *n);
 
-/* "0,3", "GPU-uuid,...", "MIG-uuid", "all": fills gpu_uuid and mig of a process. What is no list of GPUs
+/* "0,3", "GPU-uuid,...", "MIG-uuid", "all": fills gpu_uuid and mig of a process. Any other text
  * changes nothing. */
 void gpus_visible(const struct gpus *g, const char *list, struct ident *to);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kubelet.h - which devices a pod was given, from the checkpoint that kubelet's device manager keeps
- * (/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint), which knows pods by their uid. Their names
- * are what its pod-resources service tells: pods.h.
+ * kubelet.h - which devices a pod has, from the checkpoint of kubelet's device manager
+ * (/var/lib/kubelet/device-plugins/kubelet_internal_checkpoint), which knows pods by their uid.
+ * Their names come from its pod-resources service: pods.h.
  */
 #pragma once
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pods.h - which GPU is whose pod's, as kubelet's pod-resources service tells it: aon-collect asks (collect/pods.c), writes
- * a line "NAMESPACE POD DEVICE" for each into a file, and aond reads that.
+ * pods.h - which pod has which GPU, from kubelet's pod-resources service: aon-collect asks
+ * (collect/pods.c) and writes a file with a line "NAMESPACE POD DEVICE" for each; aond reads that
+ * file.
  */
 #pragma once
 

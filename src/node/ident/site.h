@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * site.h - what only people know of a node: a file of the site, /etc/aon/site.conf.
+ * site.h - facts about a node that only people know: the site's file, /etc/aon/site.conf.
  *
  *	# a comment
  *	cluster alpha
@@ -8,7 +8,7 @@
  *	host login-* rack=front
  *
  * A host is a pattern: * stands for any characters, {1} for those of the first *. The first line
- * that fits the node's name holds. Values are letters, digits and . _ : - (nics: with commas).
+ * that matches the node's name counts. Values are letters, digits and . _ : - (nics: with commas).
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* word.h - texts of others, taken if they are names, and not at all if they are anything else. */
+/* word.h - checks untrusted texts: valid names are accepted, anything else is dropped. */
 #pragma once
 
 #include <stdbool.h>

@@ -9,7 +9,7 @@ struct natives_row {
 	uint32_t name_at, file_at; /* in the texts */
 	uint64_t hash;             /* of both */
 	bool eval;                 /* it runs the interpreter's loop */
-	bool inside;               /* how the interpreter calls: of no use to who reads a stack */
+	bool inside;               /* how the interpreter calls: no reader of a stack needs it */
 };
 
 struct natives {

@@ -60,7 +60,6 @@ int sampler_new(struct sampler **out, const struct sampler_opts *o)
 		return -ENOMEM;
 	}
 	s->intern = (struct intern){ .send = o->send, .arg = o->arg, .natives = &s->natives };
-	s->random = o->seed;
 	s->scale = 1;
 	*out = s;
 	return 0;
@@ -71,7 +70,7 @@ void sampler_free(struct sampler *s)
 	if (!s)
 		return;
 	for (size_t i = 0; i < s->targets; i++)
-		thread_fini(&s->target[i].thread);
+		thread_close(&s->target[i].thread);
 	for (size_t i = 0; i < s->processes; i++)
 		process_free(s->process[i]);
 	intern_fini(&s->intern);
@@ -86,8 +85,8 @@ void sampler_free(struct sampler *s)
 /* Uniform in 0 to 1. */
 static double random_of(struct sampler *s)
 {
-	s->random += 0x9e3779b97f4a7c15ull;
-	return (double)(hash_mix(s->random, s->random >> 7) >> 11) * 0x1p-53;
+	s->random++;
+	return (double)(hash_mix(s->o.seed, s->random) >> 11) * 0x1p-53;
 }
 
 /* The next moment: anywhere in the period behind the last one. */
@@ -164,7 +163,7 @@ static void take_target(struct sampler *s, const struct swire_target *want, stru
 		p = get_process(s, (pid_t)want->pid);
 		*to = (struct target){ .start_ns = now_ns };
 		if (p)
-			thread_init(&to->thread, p, (pid_t)want->tid);
+			thread_open(&to->thread, p, (pid_t)want->tid);
 		else
 			to->err = -ESRCH;
 	}
@@ -189,7 +188,7 @@ int sampler_targets(struct sampler *s, const struct swire_target *t, size_t n, u
 		take_target(s, &t[i], &now[i], now_ns);
 	for (size_t i = 0; i < s->targets; i++)
 		if (!s->target[i].kept)
-			thread_fini(&s->target[i].thread);
+			thread_close(&s->target[i].thread);
 	free(s->target);
 	s->target = now;
 	s->targets = n;

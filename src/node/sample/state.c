@@ -228,7 +228,7 @@ int state_parse(const char *text, struct state_now *out)
 	return 0;
 }
 
-int state_read(struct state_thread *s, struct state_quota *q, uint64_t now_ns,
+int state_look(struct state_thread *s, struct state_quota *q, uint64_t now_ns,
 	       struct state_now *out)
 {
 	struct state_now now;
@@ -244,6 +244,8 @@ int state_read(struct state_thread *s, struct state_quota *q, uint64_t now_ns,
 		return n ? (int)n : -ESRCH;
 	if (state_parse(text, &now))
 		return -EINVAL;
+	if (now.blocked && !now.sp && !now.pc)
+		return -ESRCH; /* it has ended, and nobody has asked how yet */
 	if (!now.blocked)
 		now.state = on_cpu(s, q, now_ns);
 	else if (now.nr < 0)

@@ -47,9 +47,9 @@ void quota_open(struct state_quota *q, pid_t pid);
 void quota_close(struct state_quota *q);
 
 /* -ESRCH: it is gone. -EACCES, -EPERM: may not. */
-int state_read(struct state_thread *s, struct state_quota *q, uint64_t now_ns,
+int state_look(struct state_thread *s, struct state_quota *q, uint64_t now_ns,
 	       struct state_now *out);
 /* Is it a wait for the lock at `gil`? */
 bool state_is_gil(const struct state_now *s, uint64_t gil, uint32_t bytes);
-/* What /proc/PID/task/TID/syscall says; for state_read() and its tests. -EINVAL. */
+/* What /proc/PID/task/TID/syscall says; for state_look() and its tests. -EINVAL. */
 int state_parse(const char *text, struct state_now *out);

@@ -119,7 +119,7 @@ void process_free(struct process *p)
 	if (!p)
 		return;
 	for (size_t i = 0; i < OTHERS; i++)
-		thread_fini(&p->other[i]);
+		thread_close(&p->other[i]);
 	quota_close(&p->quota);
 	map_fini(&p->outer);
 	native_target_free(p->native);
@@ -193,20 +193,20 @@ struct thread *process_other(struct process *p, pid_t tid)
 		if (p->other[i].of && p->other[i].tid == tid)
 			return &p->other[i];
 	t = &p->other[p->next_other++ % OTHERS];
-	thread_fini(t);
-	thread_init(t, p, tid);
+	thread_close(t);
+	thread_open(t, p, tid);
 	return t;
 }
 
 /* --- threads --- */
 
-void thread_init(struct thread *t, struct process *of, pid_t tid)
+void thread_open(struct thread *t, struct process *of, pid_t tid)
 {
 	*t = (struct thread){ .of = of, .tid = tid };
 	state_open(&t->state, of->pid, tid);
 }
 
-void thread_fini(struct thread *t)
+void thread_close(struct thread *t)
 {
 	if (t->of)
 		state_close(&t->state);
@@ -224,11 +224,12 @@ static bool find_thread(struct thread *t, uint64_t now_ns)
 	if (!t->inner)
 		t->inner =
 			p->inner == (uint32_t)p->pid ? (uint32_t)t->tid : inner_of(p->pid, t->tid);
-	if (p->py)
+	if (p->py && !t->found_ns)
 		id = python_thread_of(p->py, p->id, p->ids, t->inner, 0);
-	if (!id && !list_threads(p, now_ns) && p->py)
+	if (!id && list_threads(p, now_ns) != -ENOENT && p->py)
 		id = python_thread_of(p->py, p->id, p->ids, t->inner, 0);
 	t->missed_ns = id ? 0 : now_ns;
+	t->found_ns = now_ns;
 	if (id)
 		python_thread(p->py, id, &t->py);
 	return id != NULL;
@@ -274,6 +275,9 @@ static void look_python(struct thread *t, uint64_t now_ns, struct stack_copy *c,
 	err = python_sample(p->py, &t->py, c->piece, c->pieces, &c->read, out);
 	if (err)
 		out->n = 0;
+	if (err == -ENOENT &&
+	    now_ns - t->found_ns > AGAIN_NS) /* it may be in another interpreter */
+		t->py.id.state = 0;
 	if (err == -ESTALE) { /* its state is gone: with it the thread, or the whole interpreter */
 		t->py.id.state = 0;
 		p->ids = 0;
@@ -315,7 +319,7 @@ static pid_t holder_of(struct thread *t, uint64_t state, uint64_t now_ns)
 int thread_look(struct thread *t, uint64_t now_ns, struct look *out)
 {
 	static struct stack_copy c; /* large; the sampler is one thread */
-	int err = state_read(&t->state, &t->of->quota, now_ns, &out->now);
+	int err = state_look(&t->state, &t->of->quota, now_ns, &out->now);
 
 	if (err)
 		return err;

@@ -18,7 +18,7 @@
  *	STATUS   { cpu_ns u64 used so far, samples u64, missed u64 (ticks that came too late or could
  *	         not be read), reason: the rest, a text: why some cannot be sampled; "": all can }
  *
- * Neither side believes the other: swire_read() looks at a whole message before any of it is used.
+ * Neither side believes the other: swire_read() looks at a whole message before its parts are used.
  */
 #pragma once
 

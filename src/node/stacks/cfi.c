@@ -69,7 +69,7 @@ static int search(const struct image *i, uint64_t table, uint64_t count, uint64_
 static int find_pair(const struct image *i, uint64_t vaddr, struct pair *out)
 {
 	unsigned char head[64];
-	struct cursor c = { .b = head, .vaddr = i->frames };
+	struct cfi_bytes c = { .b = head, .vaddr = i->frames };
 	ptrdiff_t n = i->frames ? image_at(i, i->frames, head, sizeof(head)) : -ENOENT;
 	unsigned int frame_enc, count_enc, table_enc;
 	uint64_t count;
@@ -102,7 +102,8 @@ bool cfi_begins(const struct image *i, uint64_t vaddr)
 /* --- entries --- */
 
 /* A CIE or FDE, from behind its length on. */
-static int entry(const struct image *i, uint64_t vaddr, unsigned char raw[ENTRY], struct cursor *c)
+static int entry(const struct image *i, uint64_t vaddr, unsigned char raw[ENTRY],
+		 struct cfi_bytes *c)
 {
 	ptrdiff_t n = image_at(i, vaddr, raw, 512); /* mostly enough */
 	uint32_t len;
@@ -116,11 +117,11 @@ static int entry(const struct image *i, uint64_t vaddr, unsigned char raw[ENTRY]
 		n = image_at(i, vaddr, raw, len + 4u);
 	if (n < 0 || len + 4u > (size_t)n)
 		return -ENOEXEC;
-	*c = (struct cursor){ .b = raw, .at = 4, .n = len + 4u, .vaddr = vaddr };
+	*c = (struct cfi_bytes){ .b = raw, .at = 4, .n = len + 4u, .vaddr = vaddr };
 	return 0;
 }
 
-static int augmentation(struct cursor *c, const char *text, struct cfi_common *out)
+static int augmentation(struct cfi_bytes *c, const char *text, struct cfi_common *out)
 {
 	size_t end;
 	uint64_t len;
@@ -149,7 +150,7 @@ static int augmentation(struct cursor *c, const char *text, struct cfi_common *o
 }
 
 /* Leaves the cursor at the CIE's program. */
-static int common(struct cursor *c, struct cfi_common *out)
+static int common(struct cfi_bytes *c, struct cfi_common *out)
 {
 	unsigned int version;
 	const char *text;
@@ -174,7 +175,7 @@ static int common(struct cursor *c, struct cfi_common *out)
 int cfi_find(const struct image *i, uint64_t vaddr, struct cfi_rule *out)
 {
 	unsigned char fde[ENTRY], cie[ENTRY];
-	struct cursor f, c;
+	struct cfi_bytes f, c;
 	struct cfi_common com;
 	struct cfi_rule r;
 	struct pair p;

@@ -30,7 +30,8 @@ enum cfi_how {
 
 /* Registers that a function keeps for its caller, and the return address. */
 #define CFI_KEPT   7u
-#define CFI_RETURN 6u                          /* among them */
+#define CFI_RBP    1u /* among them */
+#define CFI_RETURN 6u
 extern const unsigned char cfi_kept[CFI_KEPT]; /* their numbers in DWARF */
 
 struct cfi_rule {

@@ -6,14 +6,14 @@
 
 #include "stacks/cfi.h"
 
-struct cursor {
+struct cfi_bytes {
 	const unsigned char *b;
 	size_t at, n;
 	uint64_t vaddr; /* of b[0] */
 	bool bad;       /* it was read past the end: what came since is 0 */
 };
 
-static inline uint64_t cur_fixed(struct cursor *c, size_t size)
+static inline uint64_t cur_fixed(struct cfi_bytes *c, size_t size)
 {
 	uint64_t v = 0;
 
@@ -27,7 +27,7 @@ static inline uint64_t cur_fixed(struct cursor *c, size_t size)
 	return v;
 }
 
-static inline int64_t cur_signed(struct cursor *c, size_t size)
+static inline int64_t cur_signed(struct cfi_bytes *c, size_t size)
 {
 	uint64_t v = cur_fixed(c, size);
 	unsigned int up = 64 - 8 * (unsigned int)size;
@@ -35,7 +35,7 @@ static inline int64_t cur_signed(struct cursor *c, size_t size)
 	return (int64_t)(v << up) >> up;
 }
 
-static inline uint64_t cur_leb(struct cursor *c, bool with_sign)
+static inline uint64_t cur_leb(struct cfi_bytes *c, bool with_sign)
 {
 	uint64_t v = 0;
 	unsigned int shift = 0;
@@ -52,18 +52,18 @@ static inline uint64_t cur_leb(struct cursor *c, bool with_sign)
 	return v;
 }
 
-static inline uint64_t cur_uleb(struct cursor *c)
+static inline uint64_t cur_uleb(struct cfi_bytes *c)
 {
 	return cur_leb(c, false);
 }
 
-static inline int64_t cur_sleb(struct cursor *c)
+static inline int64_t cur_sleb(struct cfi_bytes *c)
 {
 	return (int64_t)cur_leb(c, true);
 }
 
 /* A pointer; what it is relative to is added if `whole`. */
-static inline uint64_t cur_pointer(struct cursor *c, unsigned int enc, bool whole)
+static inline uint64_t cur_pointer(struct cfi_bytes *c, unsigned int enc, bool whole)
 {
 	uint64_t here = c->vaddr + c->at, v;
 
@@ -115,5 +115,5 @@ struct cfi_common {
 };
 
 /* The row of `vaddr`: by the CIE's program, then by that of the function, which begins at `begin`. */
-int cfi_run(const struct cfi_common *cie, struct cursor *first, struct cursor *then, uint64_t begin,
-	    uint64_t vaddr, struct cfi_rule *out);
+int cfi_run(const struct cfi_common *cie, struct cfi_bytes *first, struct cfi_bytes *then,
+	    uint64_t begin, uint64_t vaddr, struct cfi_rule *out);

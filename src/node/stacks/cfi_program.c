@@ -44,13 +44,13 @@ static void set_cfa(struct machine *m, uint64_t reg, int64_t off)
 }
 
 /* The form of an expression, or CFA_NONE. */
-static enum cfi_cfa expression(struct cursor *c, uint8_t *reg, int32_t *off)
+static enum cfi_cfa expression(struct cfi_bytes *c, uint8_t *reg, int32_t *off)
 {
 	static const unsigned char plt[] = {
 		0x77, 8, 0x80, 0, 0x3f, 0x1a, 0, 0x2a, 0x33, 0x24, 0x22
 	};
 	uint64_t len = cur_uleb(c);
-	struct cursor e;
+	struct cfi_bytes e;
 	unsigned int op;
 	int64_t by;
 
@@ -58,7 +58,7 @@ static enum cfi_cfa expression(struct cursor *c, uint8_t *reg, int32_t *off)
 		c->bad = true;
 		return CFA_NONE;
 	}
-	e = (struct cursor){ .b = c->b + c->at, .n = (size_t)len };
+	e = (struct cfi_bytes){ .b = c->b + c->at, .n = (size_t)len };
 	c->at += (size_t)len;
 	if (len == sizeof(plt) && !memcmp(e.b, plt, 6) && !memcmp(e.b + 7, plt + 7, 4) &&
 	    e.b[6] >= 0x30 && e.b[6] < 0x40) {
@@ -76,7 +76,7 @@ static enum cfi_cfa expression(struct cursor *c, uint8_t *reg, int32_t *off)
 	return cur_fixed(&e, 1) == 0x06 && e.at == e.n ? CFA_DEREF : CFA_NONE;
 }
 
-static void saved_by_expression(struct machine *m, struct cursor *c)
+static void saved_by_expression(struct machine *m, struct cfi_bytes *c)
 {
 	uint64_t of = cur_uleb(c);
 	uint8_t reg = 0;
@@ -100,7 +100,7 @@ static void restore(struct machine *m, uint64_t reg)
 	m->now.reg[k] = m->first.reg[k];
 }
 
-static void states(struct machine *m, struct cursor *c, bool remember)
+static void states(struct machine *m, struct cfi_bytes *c, bool remember)
 {
 	if (remember ? m->depth == STATES : !m->depth)
 		c->bad = true;
@@ -118,7 +118,7 @@ static int64_t times(const struct machine *m, int64_t v)
 	return __builtin_mul_overflow(v, m->cie->data, &out) ? INT64_MAX : out;
 }
 
-static void step_cfa(struct machine *m, struct cursor *c, unsigned int op)
+static void step_cfa(struct machine *m, struct cfi_bytes *c, unsigned int op)
 {
 	uint64_t reg;
 
@@ -146,7 +146,7 @@ static void step_cfa(struct machine *m, struct cursor *c, unsigned int op)
 	}
 }
 
-static void step_more(struct machine *m, struct cursor *c, unsigned int op)
+static void step_more(struct machine *m, struct cfi_bytes *c, unsigned int op)
 {
 	uint64_t reg;
 
@@ -180,7 +180,7 @@ static void step_more(struct machine *m, struct cursor *c, unsigned int op)
 	}
 }
 
-static void step(struct machine *m, struct cursor *c, unsigned int op)
+static void step(struct machine *m, struct cfi_bytes *c, unsigned int op)
 {
 	uint64_t reg;
 
@@ -226,7 +226,7 @@ static void step(struct machine *m, struct cursor *c, unsigned int op)
 }
 
 /* Up to the row of `until`. Every step takes a byte at least. */
-static int run(struct machine *m, struct cursor *c)
+static int run(struct machine *m, struct cfi_bytes *c)
 {
 	while (c->at < c->n && !c->bad) {
 		unsigned int op = (unsigned int)cur_fixed(c, 1);
@@ -245,8 +245,8 @@ static int run(struct machine *m, struct cursor *c)
 	return c->bad ? -ENOEXEC : 0;
 }
 
-int cfi_run(const struct cfi_common *cie, struct cursor *first, struct cursor *then, uint64_t begin,
-	    uint64_t vaddr, struct cfi_rule *out)
+int cfi_run(const struct cfi_common *cie, struct cfi_bytes *first, struct cfi_bytes *then,
+	    uint64_t begin, uint64_t vaddr, struct cfi_rule *out)
 {
 	struct machine m = { .cie = cie, .until = vaddr };
 	int err = run(&m, first);

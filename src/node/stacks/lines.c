@@ -180,7 +180,7 @@ static void close_but(unsigned int a, unsigned int b)
 	close_range(high + 1, ~0u, 0);
 }
 
-/* What a file could make of it: no rights, no file but its own, and none that is opened anew. */
+/* For the case that a file takes over: no rights, no file but its own, and none that is opened anew. */
 static void confine(int end, int fd)
 {
 	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };

@@ -11,7 +11,7 @@
 #include "stacks/native_priv.h"
 
 #define HEAD 4096u          /* bytes of a file that are compared with the process */
-#define VDSO (256ull << 10) /* bytes of it at most */
+#define VDSO (256ull << 10) /* bytes that one has at most */
 
 struct module *module_get(struct native *n, uint32_t id)
 {
@@ -165,6 +165,15 @@ static struct module *keep(struct native *n, struct module *m)
 	return m;
 }
 
+/* As it was called when it was mapped. */
+static char *name_of(const char *path)
+{
+	static const char gone[] = " (deleted)";
+	size_t n = strlen(path), len = sizeof(gone) - 1;
+
+	return strndup(path, n > len && !strcmp(path + n - len, gone) ? n - len : n);
+}
+
 static struct module *find(struct native_target *t, struct mapping *m)
 {
 	struct module *new = calloc(1, sizeof(*new)), *got;
@@ -174,7 +183,7 @@ static struct module *find(struct native_target *t, struct mapping *m)
 	if (!new)
 		return NULL;
 	new->img.fd = -1;
-	new->path = strdup(path);
+	new->path = name_of(path);
 	if (!new->path)
 		err = -ENOMEM;
 	else if (!strcmp(path, "[vdso]"))

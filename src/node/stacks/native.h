@@ -53,7 +53,7 @@ struct native_copy {
 	uint64_t base;
 	const void *mem;
 	size_t len;
-	bool stays; /* the thread stands still: what is not in the copy is read from the process */
+	bool stays; /* the thread does not move: what is not in the copy is read from the process */
 };
 
 struct native_frame {
@@ -78,7 +78,7 @@ size_t native_unwind(struct native_target *t, const struct native_regs *r,
 
 struct native_module {
 	const char *path; /* as the process sees it; "[vdso]" */
-	const char *file; /* the last part of it */
+	const char *file; /* the last part of the path */
 	const uint8_t *build_id;
 	size_t build_id_len; /* 0: it has none */
 };
@@ -127,5 +127,5 @@ size_t native_mix(const bool *eval, size_t natives, const bool *entry, size_t py
 		  struct native_mixed *out, size_t cap);
 /* Is this what the interpreter's loop is called? */
 bool native_is_eval(const char *name);
-/* Is it how the interpreter calls C functions: of no use to who reads a stack? */
+/* Is it how the interpreter calls C functions? A reader of stacks does not need those. */
 bool native_is_glue(const char *name);

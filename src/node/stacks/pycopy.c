@@ -10,7 +10,7 @@ struct py_scratch py_scratch;
 
 /* --- the copy --- */
 
-static size_t lay_chunks(struct walk *w, struct python_piece *piece, size_t n, uint32_t from,
+static size_t lay_chunks(struct pywalk *w, struct python_piece *piece, size_t n, uint32_t from,
 			 uint32_t to)
 {
 	size_t at = from ? w->at[from - 1] + w->t->chunk[from - 1].used : 0;
@@ -31,7 +31,7 @@ static size_t lay_chunks(struct walk *w, struct python_piece *piece, size_t n, u
 	return n;
 }
 
-static size_t lay_current(struct walk *w, struct python_piece *piece, size_t n, int which)
+static size_t lay_current(struct pywalk *w, struct python_piece *piece, size_t n, int which)
 {
 	if (w->t->cframe)
 		piece[n++] = (struct python_piece){ w->t->cframe + w->l->current,
@@ -39,7 +39,7 @@ static size_t lay_current(struct walk *w, struct python_piece *piece, size_t n, 
 	return n;
 }
 
-static size_t lay_outside(struct walk *w, struct python_piece *piece, size_t n, uint32_t from,
+static size_t lay_outside(struct pywalk *w, struct python_piece *piece, size_t n, uint32_t from,
 			  uint32_t to)
 {
 	for (uint32_t i = from; i < to; i++) {
@@ -49,7 +49,7 @@ static size_t lay_outside(struct walk *w, struct python_piece *piece, size_t n, 
 	return n;
 }
 
-bool py_copy(struct walk *w, const struct python_piece *more, size_t mores, size_t *more_read)
+bool py_copy(struct pywalk *w, const struct python_piece *more, size_t mores, size_t *more_read)
 {
 	struct python_piece piece[PIECES];
 	const struct py_layout *l = w->l;
@@ -86,14 +86,14 @@ bool py_copy(struct walk *w, const struct python_piece *more, size_t mores, size
 /* --- where things are, for the next copy --- */
 
 /* What a chunk's head says, asked of the process. */
-static bool head_of(struct walk *w, uint64_t addr, uint64_t head[3])
+static bool head_of(struct pywalk *w, uint64_t addr, uint64_t head[3])
 {
 	return addr && addr % 8 == 0 && py_read(w->p, addr, head, PY_HEAD) && head[1] >= PY_HEAD &&
 	       head[1] <= 1u << 30 && head[2] <= head[1] / 8;
 }
 
 /* All chunks anew; `top` is the end of the innermost. */
-static void learn_chunks(struct walk *w, uint64_t addr, uint64_t top)
+static void learn_chunks(struct pywalk *w, uint64_t addr, uint64_t top)
 {
 	struct python_thread *t = w->t;
 	uint64_t head[3], used;
@@ -115,7 +115,7 @@ static void learn_chunks(struct walk *w, uint64_t addr, uint64_t top)
 		w->out->flags |= SAMPLE_CUT;
 }
 
-bool py_is_there(struct walk *w)
+bool py_is_there(struct pywalk *w)
 {
 	const unsigned char *now = w->thread[1];
 	struct python_thread *t = w->t;
@@ -147,7 +147,7 @@ bool py_is_there(struct walk *w)
 	return false;
 }
 
-bool py_is_it(const struct walk *w)
+bool py_is_it(const struct pywalk *w)
 {
 	const unsigned char *raw = w->thread[0];
 

@@ -55,7 +55,7 @@ static uint64_t word_at(const struct python *p, uint64_t addr)
 	return py_read(p, addr, &v, sizeof(v)) ? v : 0;
 }
 
-/* 3.10 does not keep the kernel's number of a thread; libc does, where every copy of it has it. */
+/* 3.10 does not keep the kernel's number of a thread; libc does, always at the same place. */
 static uint32_t tid_of_self(const struct python *p, uint64_t self)
 {
 	uint32_t tid = 0;
@@ -75,9 +75,12 @@ static uint64_t gil_of(const struct python *p, uint64_t interp)
 static uint64_t fill(const struct python *p, uint64_t state, struct python_id *t)
 {
 	unsigned char raw[PY_THREAD_COPY];
+	uint64_t frame;
 
 	if (!py_read(p, state, raw, p->l.thread_copy))
 		return 0;
+	frame = py_word(raw + p->l.frame);
+	t->runs = frame && (p->l.current == PY_NONE || word_at(p, frame + p->l.current));
 	t->state = state;
 	t->interp = py_word(raw + p->l.interp);
 	t->self = py_word(raw + p->l.self);
@@ -109,14 +112,24 @@ size_t python_threads(struct python *p, struct python_id *out, size_t cap)
 const struct python_id *python_thread_of(struct python *p, const struct python_id *all, size_t n,
 					 uint32_t tid, uint64_t self)
 {
-	for (size_t i = 0; i < n; i++)
-		if (self ? all[i].self == self : all[i].tid == tid)
-			return &all[i];
+	const struct python_id *idle = NULL, *best = NULL;
+
+	for (size_t i = 0; i < n; i++) {
+		if (self ? all[i].self != self : all[i].tid != tid)
+			continue;
+		idle = idle ? idle : &all[i];
+		/* The newest interpreter is first. Before 3.13 its state may have been made by this
+		 * thread and be run by another. */
+		if (all[i].runs && (!best || p->l.minor < 13))
+			best = &all[i];
+	}
+	if (best)
+		return best;
 	/* A child of a fork may still have the numbers of its parent. */
-	for (size_t i = 0; i < n && !self; i++)
+	for (size_t i = 0; i < n && !self && !idle; i++)
 		if (tid_of_self(p, all[i].self) == tid)
-			return &all[i];
-	return NULL;
+			idle = &all[i];
+	return idle;
 }
 
 void python_thread(struct python *p, const struct python_id *id, struct python_thread *out)
@@ -124,7 +137,7 @@ void python_thread(struct python *p, const struct python_id *id, struct python_t
 	*out = (struct python_thread){ .id = *id, .gil = gil_of(p, id->interp) };
 }
 
-/* --- all of it at once --- */
+/* --- a stack as text --- */
 
 static const char *last_part(const char *path)
 {

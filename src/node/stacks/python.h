@@ -64,6 +64,7 @@ struct python_id {
 	uint64_t interp; /* its interpreter */
 	uint64_t self;   /* its pthread_t */
 	uint32_t tid;    /* as its PID namespace counts; 0: not known */
+	bool runs;       /* it has frames */
 };
 
 /* A thread, and where its things were last time. */
@@ -82,7 +83,8 @@ struct python_thread {
 
 /* All threads of all interpreters, at most `cap`; as far as they can be read. */
 size_t python_threads(struct python *p, struct python_id *out, size_t cap);
-/* The one with this number; self: its pthread_t, 0: not known. NULL: none. */
+/* The one with this number; self: its pthread_t, 0: not known. NULL: none. A thread has a state in each
+ * interpreter that it was in: the innermost that has frames is taken. */
 const struct python_id *python_thread_of(struct python *p, const struct python_id *all, size_t n,
 					 uint32_t tid, uint64_t self);
 /* For python_sample(). */
@@ -128,7 +130,7 @@ void python_place(struct python *p, const struct python_frame *f, uint64_t now_n
 /* Is a file with that path the program's own? */
 bool python_is_user(const char *path);
 
-/* --- all of it at once --- */
+/* --- a stack as text --- */
 
 /* Appends the frames of the thread with that pthread_t, innermost first. -ENOENT: it runs no Python. */
 int python_stack(const struct python_opts *o, uint64_t self, struct stack *out);

@@ -37,7 +37,7 @@ static void parse_frame(const struct py_layout *l, const unsigned char *raw, str
 }
 
 /* The frames of one chunk, from its start on. */
-static void line_up(struct walk *w, uint32_t i)
+static void line_up(struct pywalk *w, uint32_t i)
 {
 	const unsigned char *raw = py_scratch.copy + w->at[i];
 	uint64_t addr = w->t->chunk[i].addr, used = w->t->chunk[i].used, at = PY_HEAD, top;
@@ -74,7 +74,7 @@ static int64_t skel_of(uint64_t addr, size_t end)
 	return -1;
 }
 
-static bool in_chunk(const struct walk *w, uint64_t addr)
+static bool in_chunk(const struct pywalk *w, uint64_t addr)
 {
 	for (uint32_t i = 0; i < w->t->chunks; i++)
 		if (addr - w->t->chunk[i].addr < w->t->chunk[i].used)
@@ -83,7 +83,7 @@ static bool in_chunk(const struct walk *w, uint64_t addr)
 }
 
 /* A frame that is in no chunk: from the copy, or now. */
-static bool outside(struct walk *w, uint64_t addr, struct seen *f)
+static bool outside(struct pywalk *w, uint64_t addr, struct seen *f)
 {
 	unsigned char raw[PY_FRAME_COPY];
 
@@ -101,7 +101,7 @@ static bool outside(struct walk *w, uint64_t addr, struct seen *f)
 	return true;
 }
 
-static void emit(struct walk *w, uint64_t code, uint64_t instr, bool entry)
+static void emit(struct pywalk *w, uint64_t code, uint64_t instr, bool entry)
 {
 	struct python_sample *s = w->out;
 
@@ -152,7 +152,7 @@ static void keep_old(struct python_thread *t, struct met *m)
 }
 
 /* What was read does not fit: inner frames are of another moment, and are left out. */
-static void forget(struct walk *w)
+static void forget(struct pywalk *w)
 {
 	w->out->n = 0;
 	w->out->flags &= (uint8_t)~SAMPLE_CUT;
@@ -160,7 +160,7 @@ static void forget(struct walk *w)
 }
 
 /* One frame outside of the chunks. False: it is none. */
-static bool step_outside(struct walk *w, uint64_t *cur, struct met *met)
+static bool step_outside(struct pywalk *w, uint64_t *cur, struct met *met)
 {
 	struct python_sample *s = w->out;
 	uint32_t extra = w->extra;
@@ -182,7 +182,7 @@ static bool step_outside(struct walk *w, uint64_t *cur, struct met *met)
 }
 
 /* From the innermost frame to the outermost. Returns the address of the last one. */
-static uint64_t follow(struct walk *w, uint64_t cur, struct met *met)
+static uint64_t follow(struct pywalk *w, uint64_t cur, struct met *met)
 {
 	size_t end = w->skels;
 	bool first = true;
@@ -218,7 +218,7 @@ static uint64_t follow(struct walk *w, uint64_t cur, struct met *met)
 }
 
 /* How far in a frame is, by those that are in chunks. */
-static int64_t depth(struct walk *w, uint64_t cur)
+static int64_t depth(struct pywalk *w, uint64_t cur)
 {
 	struct seen f;
 
@@ -235,7 +235,7 @@ static int64_t depth(struct walk *w, uint64_t cur)
 }
 
 /* The innermost frame. If it changed while the chunks were copied, the outer one was there all along. */
-static uint64_t innermost(struct walk *w, bool *same)
+static uint64_t innermost(struct pywalk *w, bool *same)
 {
 	uint64_t a = w->current[0], b = w->current[1];
 
@@ -251,7 +251,7 @@ static uint64_t innermost(struct walk *w, bool *same)
 
 /* --- one sample --- */
 
-static void say_gil(struct walk *w)
+static void say_gil(struct pywalk *w)
 {
 	struct python_sample *s = w->out;
 
@@ -274,7 +274,7 @@ static bool is_outermost(struct python_thread *t, uint64_t last)
 }
 
 /* The frame that runs and was called by `caller`, of those that were copied; -1: none. */
-static int64_t called_by(struct walk *w, uint64_t caller, struct seen *f)
+static int64_t called_by(struct pywalk *w, uint64_t caller, struct seen *f)
 {
 	for (uint32_t i = 0; i < w->outsides; i++) {
 		parse_frame(w->l, w->outside[i], f);
@@ -289,7 +289,7 @@ static int64_t called_by(struct walk *w, uint64_t caller, struct seen *f)
  * Before 3.11, if no copy fits: from the outermost frame inwards, as far as frames of one copy were
  * called by one another. Those inside are left out.
  */
-static void from_outside(struct walk *w)
+static void from_outside(struct pywalk *w)
 {
 	struct python_sample *s = w->out;
 	struct python_frame swap;
@@ -311,7 +311,7 @@ static void from_outside(struct walk *w)
 }
 
 /* 0; 1: it changed meanwhile, a further copy may be better; -ENOENT. */
-static int walk(struct walk *w)
+static int walk(struct pywalk *w)
 {
 	struct met met = { .movings = 0 };
 	uint64_t cur, last;
@@ -347,7 +347,7 @@ static int walk(struct walk *w)
 int python_sample(struct python *p, struct python_thread *t, const struct python_piece *more,
 		  size_t mores, size_t *more_read, struct python_sample *out)
 {
-	struct walk *w = &(struct walk){ .p = p, .l = &p->l, .t = t, .out = out };
+	struct pywalk *w = &(struct pywalk){ .p = p, .l = &p->l, .t = t, .out = out };
 	uint32_t tries = w->l->chunk == PY_NONE ? OLDER : TRIES;
 	int err = -EAGAIN;
 

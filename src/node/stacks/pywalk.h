@@ -6,7 +6,7 @@
 
 #define PY_HEAD 24u /* of a chunk: the previous one, its size, how many words are used */
 
-struct walk {
+struct pywalk {
 	struct python *p;
 	const struct py_layout *l;
 	struct python_thread *t;
@@ -31,11 +31,11 @@ struct walk {
 
 /*
  * One read. What changes with every call lies between the two copies of the thread's state: the
- * innermost chunk and frames of generators. Is all of it there that a sample must have? The state is
- * 0 if not even the thread is.
+ * innermost chunk and frames of generators. True: there is all that a sample must have. The state is
+ * 0 if not even the thread is there.
  */
-bool py_copy(struct walk *w, const struct python_piece *more, size_t mores, size_t *more_read);
+bool py_copy(struct pywalk *w, const struct python_piece *more, size_t mores, size_t *more_read);
 /* Is it still this thread? Its memory may have become something else. */
-bool py_is_it(const struct walk *w);
-/* Was all of it copied that the thread says it uses? If not, the next copy will have it. */
-bool py_is_there(struct walk *w);
+bool py_is_it(const struct pywalk *w);
+/* Has the copy all that the thread says it uses? If not, the next copy will. */
+bool py_is_there(struct pywalk *w);

@@ -12,5 +12,5 @@
 int rights_as(const char *who);
 int rights_drop(void); /* that one, too */
 
-/* Why a thread could not be looked into, by the -errno of it. */
+/* Why a thread could not be looked into; err is the -errno. */
 void why_not(pid_t pid, pid_t tid, int err, char *out, size_t cap);

@@ -3,7 +3,7 @@
  * seize.h - the registers and the top of the stack of a thread that is stopped for a moment.
  *
  * PTRACE_SEIZE sends no signal, and a tracer that dies lets its tracees go: nothing that happens here
- * can leave a program stopped. Only seize() needs rights; the rest is allowed to who has seized.
+ * can leave a program stopped. Only seize() needs rights; a tracer may do the rest.
  */
 #pragma once
 

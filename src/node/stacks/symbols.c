@@ -15,7 +15,7 @@
 
 #define BATCH     1024u         /* symbols of one read */
 #define ALIASES   16u           /* of one address, or one in the other */
-#define NO_SIZE   4096u         /* bytes that a function without a size has at most */
+#define NO_SIZE   64u           /* bytes that a function without a size has at most: _init */
 #define MINI      0x80000000u   /* its name is in the packed table */
 #define MINI_MAX  (4u << 20)    /* bytes of that table, unpacked */
 #define NAMES_MAX (32ull << 20) /* bytes of names that symbols_find() looks at */

@@ -109,7 +109,7 @@ static void add_mixed(struct unwind *u, const struct stack *py, struct stack *ou
 	size_t n, left = py->n, above = 0;
 
 	for (size_t i = 0; i < u->n_frames; i++)
-		eval[i] = native_is_eval(u->name[i].name);
+		eval[i] = py->n && native_is_eval(u->name[i].name);
 	for (size_t i = 0; i < py->n; i++)
 		entry[i] = py->frame[i].entry;
 	n = native_mix(eval, u->n_frames, entry, py->n, mixed, NATIVE_DEEP + STACK_FRAMES);

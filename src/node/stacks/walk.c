@@ -13,7 +13,8 @@
 
 #include "stacks/native_priv.h"
 
-#define SCAN_WORDS 8192u /* of the stack, for all frames of it */
+#define SCAN_WORDS 8192u /* of a stack, for all of its frames */
+#define SURER      256u  /* words behind a likely one, in which a sure one is looked for */
 #define MORE_BYTES 8192u /* read at once from outside the copy */
 #define MORE_READS 32u
 #define NEAR       (1u << 20) /* bytes of the longest function without a rule */
@@ -122,25 +123,47 @@ static bool caller(struct walk *w, const struct cfi_rule *r, uint64_t cfa)
 
 /* --- by a scan --- */
 
+/*
+ * The caller's own frame, if it can be known: from its SP, or from its RBP where the current function
+ * has saved that. sp: the caller's.
+ */
+static bool frame_of(struct walk *w, const struct cfi_rule *now, const struct cfi_rule *r,
+		     uint64_t sp, uint64_t *cfa)
+{
+	uint64_t from = sp;
+
+	if (r->cfa != CFA_REG || r->how[CFI_RETURN] != CFI_AT_CFA)
+		return false;
+	if (r->cfa_reg == cfi_kept[CFI_RBP]) {
+		if (!now || now->how[CFI_RBP] != CFI_AT_CFA ||
+		    !word(w, sp + (uint64_t)(int64_t)now->off[CFI_RBP], &from))
+			return false;
+	} else if (r->cfa_reg != NATIVE_SP) {
+		return false;
+	}
+	*cfa = from + (uint64_t)(int64_t)r->cfa_off;
+	return true;
+}
+
 /* Is the word that a caller's rule calls its return address one? Who has no rule may be right. */
-static bool leads_on(struct walk *w, struct module *m, uint64_t vaddr, uint64_t sp)
+static bool leads_on(struct walk *w, const struct cfi_rule *now, struct module *m, uint64_t vaddr,
+		     uint64_t sp)
 {
 	const struct cfi_rule *r = rule_at(w->t->n, m, vaddr - 1);
 	struct mapping *map;
 	struct module *next;
-	uint64_t pc, at;
+	uint64_t pc, cfa;
 
-	if (!r || r->cfa != CFA_REG || r->cfa_reg != NATIVE_SP || r->how[CFI_RETURN] != CFI_AT_CFA)
+	if (!r || !frame_of(w, now, r, sp, &cfa))
 		return true;
-	at = sp + (uint64_t)(int64_t)r->cfa_off + (uint64_t)(int64_t)r->off[CFI_RETURN];
-	if (!word(w, at, &pc))
-		return true;
+	if (cfa <= sp || cfa % 8 || !word(w, cfa + (uint64_t)(int64_t)r->off[CFI_RETURN], &pc))
+		return false;
 	map = mapping_at(w->t, pc, false);
 	next = map ? module_at(w->t, map, pc, &vaddr) : NULL;
 	return map && (!next || call_before(w->t->n, next, vaddr) != CALL_NO);
 }
 
-enum likely { NEVER, PERHAPS, LIKELY };
+enum likely { NEVER, PERHAPS, LIKELY, SURE };
 
 static enum likely judge(struct walk *w, const struct place *p, uint64_t pc, uint64_t sp)
 {
@@ -151,23 +174,25 @@ static enum likely judge(struct walk *w, const struct place *p, uint64_t pc, uin
 	call = m ? call_before(w->t->n, m, vaddr) : CALL_NO;
 	if (call == CALL_NO)
 		return NEVER;
-	if (call > CALL_ANY) {
-		to = call - CALL_TO;
-		if (m == p->m && to == begin && begin)
-			return LIKELY;
-		if (cfi_begins(&m->img, to))
-			return PERHAPS;
-		/* To a stub for a function elsewhere, or to one without a rule, as the current one. */
-		if (m == p->m && !begin && (to > p->vaddr || p->vaddr - to > NEAR))
-			return PERHAPS;
-	}
-	return leads_on(w, m, vaddr, sp) ? LIKELY : NEVER;
+	if (!leads_on(w, p->rule, m, vaddr, sp))
+		return NEVER;
+	if (call == CALL_ANY)
+		return LIKELY;
+	to = call - CALL_TO;
+	if (m == p->m && to == begin && begin)
+		return SURE;
+	if (cfi_begins(&m->img, to))
+		return PERHAPS;
+	/* To a stub for a function elsewhere, or to one without a rule, as the current one. */
+	return m == p->m && !begin && (to > p->vaddr || p->vaddr - to > NEAR) ? PERHAPS : LIKELY;
 }
 
 static bool scan(struct walk *w, const struct place *p)
 {
 	uint64_t low = w->t->maps ? w->t->map[0].start : UINT64_MAX;
-	uint64_t at = (w->reg[NATIVE_SP] + 7) & ~7ull, second = 0, second_pc = 0, pc;
+	uint64_t at = (w->reg[NATIVE_SP] + 7) & ~7ull, best_at = 0, best_pc = 0, pc;
+	enum likely best = NEVER;
+	size_t left = SIZE_MAX; /* words, once one is likely */
 	struct cfi_rule r;
 	struct place here = *p;
 
@@ -175,31 +200,30 @@ static bool scan(struct walk *w, const struct place *p)
 		r = *here.rule;
 		here.rule = &r;
 	}
-	for (; w->scans; at += 8, w->scans--) {
+	for (; w->scans && left && best != SURE; at += 8, w->scans--, left--) {
 		enum likely is;
 
 		if (!word(w, at, &pc))
 			break;
 		is = pc < low ? NEVER : judge(w, &here, pc, at + 8);
+		if (is <= best)
+			continue;
+		best = is;
+		best_at = at;
+		best_pc = pc;
 		if (is == LIKELY)
-			goto found;
-		if (is == PERHAPS && !second) {
-			second = at;
-			second_pc = pc;
-		}
+			left = here.rule ? SURER : 1;
 	}
-	if (!second)
+	if (!best)
 		return false;
-	at = second;
-	pc = second_pc;
-found:
+	w->ended = false;
 	/* With the CFA known, the rule says where the rest is. */
 	if (!here.rule || here.rule->how[CFI_RETURN] != CFI_AT_CFA ||
-	    !caller(w, here.rule, at + 8)) {
+	    !caller(w, here.rule, best_at + 8)) {
 		w->known = NATIVE_BLOCKED;
-		w->reg[NATIVE_SP] = at + 8;
+		w->reg[NATIVE_SP] = best_at + 8;
 	}
-	w->reg[NATIVE_PC] = pc;
+	w->reg[NATIVE_PC] = best_pc;
 	return true;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* account_json.c - where the records went, and who they are of. */
+/* account_json.c - where the records went, and the identity of their processes. */
 #include "abi/record.h"
 #include "govern/govern.h"
 #include "model/node.h"
@@ -16,7 +16,7 @@ void account_json(struct json *j, const char *key, const struct account *a)
 	json_open(j, key, '{');
 	json_members(j, J_U64("emitted", a->emitted), J_U64("stored", a->stored),
 		     J_U64("overwritten", a->overwritten), J_U64("in_flight", a->in_flight),
-		     J_U64("lost", account_lost(a)));
+		     J_U64("lost", account_lost(a)), J_U64("samples", a->samples));
 	json_open(j, "lost_by", '{');
 	for (uint32_t i = 0; i < ACCOUNT_LOSSES; i++)
 		if (a->lost[i] || reason[i])
@@ -39,8 +39,8 @@ void overhead_json(struct json *j, const char *key, const struct overhead *o)
 		     J_REAL("slowdown_lo", known ? o->lo / 1e6 : 0.0 / 0.0),
 		     J_REAL("slowdown_hi", known ? o->hi / 1e6 : 0.0 / 0.0),
 		     J_REAL("slowdown_mean", known ? o->mean / 1e6 : 0.0 / 0.0),
-		     J_REAL("fixed_cost", o->stays / 1e6));
-	json_real(j, "stays_on", o->stays / 1e6); /* the key until 0.1 */
+		     J_REAL("fixed_cost", o->residual / 1e6));
+	json_real(j, "stays_on", o->residual / 1e6); /* the key until 0.1 */
 	json_members(j, J_REAL("accounted", o->accounted / 1e6),
 		     J_REAL("record_ns", o->emit_ps ? o->emit_ps / 1e3 : 0.0 / 0.0),
 		     J_REAL("budget", o->budget ? o->budget / 1e6 : 0.0 / 0.0),
@@ -53,7 +53,7 @@ void overhead_json(struct json *j, const char *key, const struct overhead *o)
 	json_str(j, "rung",
 		 o->fidelity < FIDELITY_LEVELS ? fidelity_table[o->fidelity].word : NULL);
 	json_members(j, J_U64("moves", o->moves), J_U64("steps", o->steps),
-		     J_U64("skipped", o->left_out), J_U64("left_out", o->left_out));
+		     J_U64("skipped", o->unsampled), J_U64("left_out", o->unsampled));
 	json_close(j);
 }
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cuts.h - where to cut a store in time, so that stretches have about as many events. */
+/*
+ * cuts.h - chooses cuts in time, so that the stretches of a store have about as many events each.
+ */
 #pragma once
 
 #include <stddef.h>

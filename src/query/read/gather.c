@@ -92,7 +92,7 @@ static void find_steps(struct gather *g, const struct window *w)
 		if (u->kind != EVENT_STEP || !u->name || u->name == g->sampled.left ||
 		    u->name == g->sampled.unseen)
 			continue;
-		if (!strcmp(store_name_text(g->st, u->name), STEPS_LEFT_OUT))
+		if (!strcmp(store_name_text(g->st, u->name), STEPS_UNSAMPLED))
 			g->sampled.left = u->name;
 		else if (!strcmp(store_name_text(g->st, u->name), STEPS_UNSEEN))
 			g->sampled.unseen = u->name;
@@ -113,7 +113,7 @@ static void end_sampled(struct gather *g)
 		r->sampled = (struct sampled_sum){ 0 };
 	}
 	if (!g->sampled.slots)
-		g->left_out += g->sampled.left_out;
+		g->unsampled += g->sampled.unsampled;
 	g->unseen += g->sampled.unseen_steps;
 	g->sampled = (struct sampled){ .left = g->sampled.left, .unseen = g->sampled.unseen };
 }
@@ -377,8 +377,8 @@ int gather_process(struct gather *g, const struct process *p, uint64_t from_ns, 
 		return err;
 	if (g->tracks)
 		qsort(g->track, g->tracks, sizeof(*g->track), track_cmp);
-	g->sampled.slots = p->overhead.by == OVERHEAD_BY_LAUNCHES && p->overhead.left_out;
-	g->left_slots += g->sampled.slots ? p->overhead.left_out : 0;
+	g->sampled.slots = p->overhead.by == OVERHEAD_BY_LAUNCHES && p->overhead.unsampled;
+	g->left_slots += g->sampled.slots ? p->overhead.unsampled : 0;
 	g->all_slots += g->sampled.slots ? p->overhead.steps : 0;
 	err = store_each_window(g->st, &f, on_window, g);
 	if (!err)
@@ -404,7 +404,7 @@ uint64_t gather_time(const struct gather_row *r)
 
 bool gather_sampled(const struct gather *g, uint32_t kind)
 {
-	return (g->left_out || g->left_slots) && sampled_kind(kind);
+	return (g->unsampled || g->left_slots) && sampled_kind(kind);
 }
 
 bool gather_judged(const struct gather_row *const *row, size_t n)

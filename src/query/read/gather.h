@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gather.h - from a store to what a report shows: rows by name or track, steps, accounting.
+ * gather.h - collects the data of a report from a store: rows by name or track, steps, accounting.
  *
- * Counts and times come from the windows, which outlive the flight recorder's events. What
- * only events can tell (a range's time without the ranges inside it, and what a step is made
- * of) covers the events that are still held.
+ * Counts and times come from the windows, which outlive the flight recorder's events. What needs
+ * events (a range's time without the ranges inside it, and what a step is made of) covers the
+ * events that are still stored.
  */
 #pragma once
 
@@ -34,7 +34,7 @@ struct gather_row {
 	uint64_t held_ns;           /* RANGE, OP, MODULE: of events still held, */
 	uint64_t self_ns;           /* without the ranges inside, */
 	uint64_t step_ns;           /* and of that in steps of the same thread */
-	struct roof_name roof;      /* KERNEL: what windows say of its limits */
+	struct roof_name roof;      /* KERNEL: its limits, from windows */
 	struct sampled_sum sampled; /* of the process being walked, in windows that were sampled */
 	double variance;            /* of total_ns; 0: everything was recorded */
 	bool span;                  /* RANGE: may begin and end on two threads, overlaps anything */
@@ -60,7 +60,7 @@ struct gather_step {
 	uint64_t start_ns, end_ns, number;
 };
 
-#define GATHER_STEPS 1000000u /* of the newest steps are taken apart */
+#define GATHER_STEPS 1000000u /* so many of the newest steps are broken down */
 
 struct gather {
 	struct store *st; /* borrowed */
@@ -84,29 +84,35 @@ struct gather {
 	uint64_t begin_ns, end_ns;  /* from the first join to the last sight */
 	uint32_t processes, threads, streams, devices;
 	struct sampled sampled;         /* of the process being walked */
-	uint64_t left_out;              /* unsampled steps of all processes: rows count */
+	uint64_t unsampled;             /* unsampled steps of all processes: rows count */
 	uint64_t left_slots, all_slots; /* the same of programs without steps: slots of time */
-	uint64_t unseen; /* for them; steps of which nothing is known but that they were */
+	uint64_t unseen; /* and unrecorded ones; steps of which only the number is known */
 	struct account account;
-	struct overhead overhead; /* of the process that pays most for being recorded */
+	struct overhead overhead; /* of the process with the highest cost of recording */
 };
 
 int gather_init(struct gather *g, struct store *st, enum gather_by by);
-/* Adds a process, from `from_ns` on (0: all); `events` asks for what only events can tell. */
+/* Adds a process, from `from_ns` on (0: all); `events` also reads what needs events. */
 int gather_process(struct gather *g, const struct process *p, uint64_t from_ns, bool events);
 void gather_fini(struct gather *g);
 
 bool gather_is_gpu(uint32_t kind);
 bool gather_nests(uint32_t kind); /* one may be inside another on its thread */
-/* A row's time such that those of a kind add up: of a range without the ranges inside it. If
- * some events are gone, in the proportion of those held; if all are, the whole. */
+/* A row's time such that those of a kind add up: a range counts without the ranges inside it. If
+ * some events are gone, it is scaled from those that are stored; if all are gone, it is the whole.
+ * */
 uint64_t gather_time(const struct gather_row *r);
-/* Whether totals of that kind are estimates, because steps were left out. */
+/* Whether totals of that kind are estimates, because steps were unsampled. */
 bool gather_sampled(const struct gather *g, uint32_t kind);
-/* Whether windows say of any of the rows what limits it; how they say it: "memory 63 %", or "-". */
+/*
+ * Whether windows have a verdict for any of the rows; the text of a verdict: "memory 63 %", or "-".
+ */
 bool gather_judged(const struct gather_row *const *row, size_t n);
 char *gather_limit(const struct gather_row *r, char out[32]);
-/* A quantile never lies beyond what was seen, though the sketch's cell may. */
+/*
+ * A quantile is clamped to the min and max that were seen, because the sketch's cell may exceed
+ * them.
+ */
 uint64_t gather_quantile(const struct gather_row *r, double q);
 /* Rows of the kinds in `kinds` (bits of enum event_kind), longest first; *total gets the sum of
  * gather_time(). Caller frees. */
@@ -115,9 +121,9 @@ const struct gather_row **gather_sorted(const struct gather *g, uint32_t kinds, 
 uint32_t gather_kinds(const struct gather *g); /* bits of the kinds that have rows */
 
 const struct track *gather_track(const struct gather *g, uint32_t id);
-/* As it was written, if a compiler mangled it; not clean yet. */
+/* The demangled name; not cleaned for terminals. */
 const char *gather_name(const struct gather *g, const struct gather_row *r);
-/* "GPU 0 stream 7", "thread 4711 loader", or the name: not clean yet. */
+/* "GPU 0 stream 7", "thread 4711 loader", or the name; not cleaned for terminals. */
 char *gather_label(const struct gather *g, const struct gather_row *r, char *buf, size_t cap);
 
 void account_add(struct account *into, const struct account *a);

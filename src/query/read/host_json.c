@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host_json.c - what the host did, as JSON: operators and modules, and what GPU work was for. */
+/*
+ * host_json.c - the host's work as JSON: operators and modules, and the GPU work that they
+ * launched.
+ */
 #include "read/json.h"
 
 void insight_host_json(struct json *j, const char *key, const struct insight *in,

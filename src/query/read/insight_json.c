@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* insight_json.c - a trace's breakdown as aon.report/1: nanoseconds, whole names, nothing folded. */
+/* insight_json.c - a trace's breakdown as aon.report/1: nanoseconds, full names, no rows merged. */
 #include "insight/insight.h"
 #include "read/json.h"
 
@@ -250,7 +250,7 @@ void insight_json(struct json *j, const struct insight *in)
 	insight_work_json(j, in);
 	insight_roofs_json(j, in);
 	json_u64(j, "recorded_steps", in->steps);
-	json_u64(j, "of_steps", in->steps + in->left_out);
+	json_u64(j, "of_steps", in->steps + in->unsampled);
 	insight_steps_json(j, in, 0, 0, SIZE_MAX);
 	insight_memory_json(j, in, 0);
 	insight_account_json(j, in->t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* join.c - from a store to a join: who is in it, what ran when; see join.h. */
+/* join.c - feeds a store into a join: its processes and their work; see join.h. */
 #include "read/join.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@ struct track_of {
 	uint32_t device; /* of who[], + 1; 0: a thread */
 	uint32_t busy;   /* track of the join, + 1 */
 	uint64_t mark_ns;
-	uint32_t mark; /* name of the last exchange's details, at mark_ns */
+	uint32_t mark; /* name of the last collective's details, at mark_ns */
 };
 
 struct reading {
@@ -177,9 +177,9 @@ static enum join_class class_of(const struct reading *x, uint32_t kind, const ch
 	}
 }
 
-/* What an exchange is: its details as an import has them, without the rank and, for its like
+/* The key of a collective: its details as an import has them, without the rank and, for its like
  * elsewhere, without the group. */
-static void exchange(const char *text, struct join_key *k)
+static void collective_key(const char *text, struct join_key *k)
 {
 	uint64_t same = k->same, group = 1;
 	size_t field = 0;
@@ -226,7 +226,7 @@ static int work(struct reading *x, struct track_of *l, const struct event_column
 	if (l->mark && l->mark_ns == c->start_ns[i] && c->kind[i] == EVENT_KERNEL) {
 		k.class = JOIN_COMM;
 		k.same = c->kind[i];
-		exchange(store_name_text(x->st, l->mark), &k);
+		collective_key(store_name_text(x->st, l->mark), &k);
 	} else if (k.class == JOIN_COMM) {
 		k.group = fnv_bytes(1, w->node, strlen(w->node));
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* join.h - what a store's telemetry says of its work (insight/find/join.h). */
+/* join.h - explains a store's work by its telemetry (insight/find/join.h). */
 #pragma once
 
 #include <stddef.h>
@@ -10,8 +10,8 @@ struct join;
 struct store;
 
 /*
- * Sets in->join from what the store has of [from_ns, to_ns) (to_ns 0: to the end). Nothing is set where it
- * has no telemetry, or too little. 0 or -errno.
+ * Sets in->join from the store's telemetry and work in [from_ns, to_ns) (to_ns 0: to the end).
+ * Nothing is set if it has too little telemetry. 0 or -errno.
  */
 int read_join(struct insight *in, struct store *st, uint64_t from_ns, uint64_t to_ns);
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* join_series.c - series of a store to the signals of a join: whose each is, and its values. */
+/*
+ * join_series.c - feeds a store's series into the signals of a join: the owner of each, and its
+ * values.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

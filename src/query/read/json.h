@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * json.h - what reports, findings and comparisons are as JSON, for aon and for its pages: members of
- * an object that is open. Times of day are since `t0`.
+ * json.h - reports, findings and comparisons as JSON, for aon and its pages: each writes members of
+ * the open object. Times of day are relative to `t0`.
  */
 #pragma once
 
@@ -43,7 +43,7 @@ void findings_json(struct json *j, const struct trace *t, const struct findings 
 /* The costliest alone. */
 void findings_some_json(struct json *j, const struct trace *t, const struct findings *fs,
 			const struct replay *r, uint64_t t0, size_t most);
-/* What a step of the window would take under the change for a finding; 0: was not replayed. */
+/* The time of a step of the window under the change for a finding; 0: not replayed. */
 uint64_t replay_step_ns(const struct replay *r, enum family k);
 
 /* samples_json.c: where threads were; `most` rows and stacks of each kind */
@@ -56,12 +56,12 @@ void diff_findings_json(struct json *j, const struct findings *a, const struct f
 
 /* account_json.c */
 void account_json(struct json *j, const char *key, const struct account *a);
-/* What recording costs it; null: not looked at. */
+/* The cost of recording a process; null: not measured. */
 void overhead_json(struct json *j, const char *key, const struct overhead *o);
 /* Members of one process but its account. */
 struct node_ident;
 struct ident;
-/* What is known of these, and nothing else. */
+/* The fields that are known. */
 void ident_json(struct json *j, const char *key, const struct ident *i);
 void node_json(struct json *j, const char *key, const struct node_ident *n);
 void process_json(struct json *j, const struct process *p, uint64_t t0);

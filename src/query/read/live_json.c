@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* live_json.c - see live_json.h; docs/subscribe.md says what the members are. */
+/* live_json.c - see live_json.h; docs/subscribe.md describes the members. */
 #include "read/live_json.h"
 
 #include <errno.h>

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* live_json.h - events and windows of a consumer as JSON, a line each, for aon and for its pages. */
+/* live_json.h - a consumer's events and windows as JSON, one per line, for aon and its pages. */
 #pragma once
 
 #include <stdio.h>
 
 #include <aon/consumer.h>
 
-/* What is asked for: "kernel,step" as bits of kinds, "71,72" as pids, cap of them at most. 0, or -EINVAL: bad says which
- * word is none. */
+/* Parses a request: "kernel,step" as bits of kinds, "71,72" as pids, cap of them at most. 0, or
+ * -EINVAL: `bad` is the word that is wrong. */
 #define LIVE_WORD 32u
 int live_kinds(const char *list, uint64_t *kinds, char bad[LIVE_WORD]);
 int live_pids(const char *list, uint32_t *pid, size_t cap, size_t *n);

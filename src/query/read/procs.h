@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* procs.h - the processes of a store that a command is about. */
+/* procs.h - the processes of a store that a command selects. */
 #pragma once
 
 #include <stdbool.h>
@@ -27,11 +27,14 @@ struct procs {
 int procs_load(struct procs *ps, struct store *st, const struct procs_want *want);
 void procs_fini(struct procs *ps);
 
-/* Whether it has a session now, by what this machine can see: a daemon that was killed leaves
- * its word in the store. */
+/* Whether the process has a session now, as far as this machine can see: a killed daemon leaves an
+ * old state in the store. */
 bool procs_live(const struct procs *ps, const struct process *p);
 
-/* CLOCK_MONOTONIC where a process of the list is live, else the last that was heard of any. */
+/*
+ * The current CLOCK_MONOTONIC if a process of the list is live, else the time of the last sign of
+ * any.
+ */
 uint64_t procs_now(const struct procs *ps);
 
 const char *procs_tier(uint32_t tier);   /* as stores and JSON have it */

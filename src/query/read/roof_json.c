@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* roof_json.c - what limits kernels, as JSON: FLOP and bytes of one call, rates of all of a row. */
+/*
+ * roof_json.c - what limits kernels, as JSON: FLOP and bytes of one call, rates over all calls of a
+ * row.
+ */
 #include <stdio.h>
 
 #include "insight/insight.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rows_json.c - rows of a report as JSON: nanoseconds, whole names, nothing folded. */
+/* rows_json.c - rows of a report as JSON: nanoseconds, full names, no rows merged. */
 #include <stdlib.h>
 
 #include "names/class.h"

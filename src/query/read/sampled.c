@@ -56,7 +56,7 @@ void sampled_window(struct sampled *s, const struct window *w)
 		}
 		all += (double)u->total_ns;
 		if (s->left && u->name == s->left) {
-			s->left_out += u->count;
+			s->unsampled += u->count;
 			continue;
 		}
 		on += (double)u->total_ns;
@@ -110,7 +110,7 @@ static double square(double x)
 }
 
 /* Every step was left out where some were: they are taken for as those before, or for nothing. */
-static struct sampled_more all_left_out(const struct sampled *s, const struct sampled_sum *sum)
+static struct sampled_more all_unsampled(const struct sampled *s, const struct sampled_sum *sum)
 {
 	double times = s->sure_ns > 0 ? s->all_ns / s->sure_ns : 0;
 
@@ -135,7 +135,7 @@ struct sampled_more sampled_end(const struct sampled *s, const struct sampled_su
 	if (s->all_ns <= 0)
 		return m;
 	if (s->weighted_ns <= 0)
-		return all_left_out(s, sum);
+		return all_unsampled(s, sum);
 	if (sum->count <= 0)
 		return none_seen(s, sum);
 	ratio = sum->ns / s->weighted_ns;

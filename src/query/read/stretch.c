@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stretch.c - from a store to its insight, a stretch after the other; see stretch.h. */
+/* stretch.c - computes a store's insight, one stretch after the other; see stretch.h. */
 #include "read/stretch.h"
 
 #include <errno.h>

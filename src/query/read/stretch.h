@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stretch.h - a store understood as a whole, in little memory: read stretch by stretch of time, each
- * event once, and added up (insight/stretch.h).
+ * stretch.h - analyses a whole store in little memory: it reads one stretch of time after the
+ * other, each event once, and adds up (insight/stretch.h).
  */
 #pragma once
 
@@ -16,7 +16,7 @@ struct trace;
 #define STRETCH_EVENTS \
 	250000u /* at a time, about: of 48 bytes, and once more while they are sorted */
 
-/* After each stretch, while its events are there; what it returns below 0 ends it. */
+/* Called after each stretch, while its events are there; a negative result ends the walk. */
 typedef int stretch_fn(void *arg, struct insight *in);
 
 struct stretch_opts {
@@ -28,8 +28,8 @@ struct stretch_opts {
 };
 
 /*
- * Fills *t with all but events, and *out with what is known about them: insight.parted is set.
- * -ETIMEDOUT, -ENOMEM, or of the store.
+ * Fills *t with all but events, and *out with their analysis: insight.parted is set. -ETIMEDOUT,
+ * -ENOMEM, or an error of the store.
  */
 int read_stretches(struct trace *t, struct store *st, const char *path,
 		   const struct stretch_opts *o, struct insight **out);

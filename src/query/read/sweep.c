@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sweep.c - from a store to its breakdown, with no events between; see sweep.h. */
+/* sweep.c - computes a store's breakdown without events in between; see sweep.h. */
 #include "read/sweep.h"
 
 #include <errno.h>

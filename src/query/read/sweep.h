@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sweep.h - the breakdown of a store straight from its columns, stretch by stretch of time. */
+/*
+ * sweep.h - the breakdown of a store directly from its columns, one stretch of time after the
+ * other.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -13,8 +16,8 @@ struct trace;
 #define SWEEP_STRETCH 1000000u /* events at a time, about: sixteen bytes each */
 
 /*
- * Fills *t with all but events, and *out with what insight/sweep.h says. part: NULL: the whole.
- * queues: calls that launch work would count: -EOPNOTSUPP if there are some. -ERANGE, -ENOMEM.
+ * Fills *t with all but events, and *out as in insight/sweep.h. part NULL: the whole. queues:
+ * launches matter, so -EOPNOTSUPP if there are some. -ERANGE, -ENOMEM.
  */
 int read_sweep(struct trace *t, struct store *st, const char *path, const struct store_filter *part,
 	       bool queues, size_t stretch, struct insight **out);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traffic_json.c - copies and collectives against their wires, as JSON. */
+/* traffic_json.c - copies and collectives compared with their links, as JSON. */
 #include "insight/insight.h"
 #include "read/json.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* whatif.h - a change asked for in words, and what the steps of a trace would take with it. */
+/* whatif.h - parses a change, and estimates how long the steps of a trace would take with it. */
 #pragma once
 
 #include <stdbool.h>
@@ -25,8 +25,8 @@ struct whatif {
 #define WHATIF_WHY 256u
 
 /*
- * -EINVAL: the words are wrong; -ENOENT: nothing is called so; both with what is wrong in `why`.
- * -ENODATA: nothing to replay.
+ * -EINVAL: wrong syntax; -ENOENT: no such name; both with the reason in `why`. -ENODATA: nothing to
+ * replay.
  */
 int whatif_new(struct whatif **out, const struct trace *t, const struct whatif_ask *ask,
 	       char why[WHATIF_WHY]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* window.h - of a store that is too large to be loaded: the newest steps that fit. */
+/* window.h - for a store that is too large to load: the newest steps that fit. */
 #pragma once
 
 #include <stddef.h>
@@ -9,7 +9,10 @@ struct store;
 struct store_filter;
 struct trace;
 
-/* Events that are loaded as they are; of more, so many at most where all of a run is not needed. */
+/*
+ * Runs up to this many events are loaded completely; of larger ones, so many events are loaded
+ * where the whole run is not needed.
+ */
 #define WINDOW_WHOLE 600000u
 #define WINDOW_PART  300000u
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * dict.h - what the ids in events stand for: names, tracks, geometries, processes, in memory.
+ * dict.h - the meaning of the ids in events: names, tracks, geometries, processes, in memory.
  *
- * Entry 0 of names and tracks is "none", and what an id that nobody knows maps to.
+ * Entry 0 of names and tracks is "none"; unknown ids map to it, too.
  */
 #pragma once
 

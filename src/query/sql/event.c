@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * event.c - the tables of events: a cursor over what filter, group or index hand on.
+ * event.c - the tables of events: a cursor over the rows that filter, group or index deliver.
  *
- * A cursor shows rows [i, n) of the columns `c`, through `sel` where only some of them are
- * meant. Where it gets the next ones from is its mode.
+ * A cursor shows rows [i, n) of the columns `c`, through `sel` if only some of them are selected.
+ * Its mode says where the next ones come from.
  */
 #include "sql/table.h"
 

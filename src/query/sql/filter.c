@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * filter.c - the conditions of a query with their values: which blobs to read, and which events
- * of a blob are meant. Conditions on names and tracks are tested once for each of these. What
- * cannot be tested here passes, for SQLite tests again.
+ * filter.c - the conditions of a query with their values: which blobs to read, and which events of
+ * a blob match. Conditions on names and tracks are tested once for each of these. A condition that
+ * cannot be tested here passes: SQLite tests it again.
  */
 #include "sql/table.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * finding.c - the table `finding`: what `aon why` says of the store. All of its events are looked
- * at, which takes as long as that, so that it is done when the table is read and not before.
+ * finding.c - the table `finding`: the findings of `aon why` for the store. It needs all events,
+ * which takes time, so it is computed only when the table is read.
  */
 #include "sql/static_tables.h"
 

@@ -3,9 +3,9 @@
  * group.c - events in the order of dictionary columns, so that SQLite need not sort them.
  *
  * The store is walked twice: first only the keys are decoded and counted, then the rows' columns
- * are put where the counts say (a counting sort). What would need more memory than allowed is
- * done in parts: some keys at a time, each with a walk of its own; a key that is too large alone
- * is handed on blob by blob.
+ * are put where the counts say (a counting sort). If that needs too much memory, it is done in
+ * parts: some keys at a time, each part with a walk of its own; a key that is too large alone is
+ * delivered blob by blob.
  *
  * A key is a number: (name, class of tracks, kind). Tracks that have the same values in all key
  * columns are one class.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * plan.c - what a query asks of a table of events: which conditions are tested here, which
- * order is kept, which columns are read.
+ * plan.c - plans a query on a table of events: which conditions are tested here, which order is
+ * kept, which columns are read.
  *
- * Every condition is also left to SQLite (omit is never set), so that a test here may be coarse:
- * one that cannot be made lets the event pass. A GROUP BY is worth the most: SQLite's sorter
- * takes 0.4 to 1.4 us a row, ordering by dictionary columns takes a few ns (group.c).
+ * Every condition is also left to SQLite (omit is never set), so a test here may be coarse: if it
+ * cannot decide, the event passes. GROUP BY gains the most: SQLite's sorter takes 0.4 to 1.4 us a
+ * row, ordering by dictionary columns takes a few ns (group.c).
  */
 #include "sql/table.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* query.c - runs statements on a connection that can do nothing but read. */
+/* query.c - runs statements on a read-only connection. */
 #include "sql/sql.h"
 
 #include <errno.h>

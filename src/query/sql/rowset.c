@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rowset.c - events copied out of their blobs, column by column, and found by a number. */
+/* rowset.c - events copied out of their blobs, column by column, and indexed by a number. */
 #include "sql/table.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sql.h - ask a store in SQL: tables that are read from its blobs as a query needs them.
+ * sql.h - SQL over a store: tables that are read from its blobs as a query needs them.
  *
  * Nothing can be written, attached or loaded: a query reads the store's tables (docs/sql.md) and
- * computes. Memory and time are bounded. Besides the store the only layer that knows SQLite.
+ * computes. Memory and time are bounded. This and the store are the only layers that use SQLite.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sqlite.h - SQLite as this folder calls it: linked with (aon sql), or through the table of
- * functions that a host hands to a loadable extension (aon_sqlite.so). The host's library may
- * be another copy than the one that the store is read with, so no call may mix them up.
+ * sqlite.h - SQLite as this folder calls it: linked (aon sql), or through the function table that a
+ * host passes to a loadable extension (aon_sqlite.so). The host's library may be another copy than
+ * the one that reads the store, so no call may mix the two.
  */
 #pragma once
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * static_tables.c - the tables of processes, tracks, windows and such: filled when asked for, then read
- * row by row. Only the time of windows is a condition that is taken.
+ * static_tables.c - the tables of processes, tracks, windows and such: filled on demand, then read
+ * row by row. The only condition that is used is the time of windows.
  */
 #include "sql/static_tables.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* static_tables.h - the tables whose rows are made when they are asked for: rows of cells. */
+/* static_tables.h - the tables whose rows are computed on demand: rows of cells. */
 #pragma once
 
 #include "sql/table.h"
@@ -30,7 +30,7 @@ void cell_maybe(struct cells *c, bool is, int64_t v); /* is not: NULL */
 /* A track's process, pid, device, stream, tid: five cells. */
 void cell_track(struct cells *c, const struct dict *d, uint32_t track);
 
-/* What is asked of a table: columns (bits, by number) and time. */
+/* A query of a table: columns (bits, by number) and time. */
 struct small_ask {
 	uint64_t used;
 	int64_t from, to;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steps.c - the tables of the records of steps, and of their exchanges. */
+/* steps.c - the tables of step records, and of their collectives. */
 #include "model/step_rec.h"
 #include "sql/static_tables.h"
 

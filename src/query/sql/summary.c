@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * summary.c - the table `summary`: count, total, extremes and quantiles of each name on each
- * device, added up here and not by SQLite, which takes ten times as long.
+ * device. It is computed here, because SQLite would take ten times as long.
  */
 #include "sql/static_tables.h"
 

@@ -7,7 +7,7 @@
  *	group.c   events in the order of dictionary columns, for GROUP BY, DISTINCT, ORDER BY
  *	rowset.c  events copied out; found by correlation or start, for joins
  *	event.c   the cursor over events
- *	small.c   the other tables: process, device, track, window ...
+ *	static_tables.c  the other tables: process, device, track, window ...
  */
 #pragma once
 
@@ -49,7 +49,7 @@ struct sql_source {
 	struct dict dict;
 	uint64_t memory_bytes; /* what one cursor may hold of events */
 	uint64_t deadline_ns;  /* CLOCK_MONOTONIC; 0: none */
-	bool declaring;        /* a table's columns: what an authorizer takes for writing */
+	bool declaring;        /* declares columns, which an authorizer takes for writing */
 	int cursors;           /* open: while there are some, the dictionary stays */
 };
 
@@ -129,7 +129,7 @@ struct filter {
 int filter_init(struct filter *f, const struct event_table *t, const struct plan *p,
 		sqlite3_value **argv);
 void filter_fini(struct filter *f);
-/* The events of `c` that are meant; returns how many. `sel` has room for BLOB_EVENTS. */
+/* Selects the events of `c` that match; returns how many. `sel` has room for BLOB_EVENTS. */
 size_t filter_select(const struct filter *f, const struct dict *d, const struct event_columns *c,
 		     uint16_t *sel);
 
@@ -172,7 +172,7 @@ static inline uint64_t event_id(uint64_t blob, size_t i)
 /* --- group.c --- */
 
 struct group;
-/* What a cursor shows now: rows [i, n) of c, all of one key. */
+/* The current rows of a cursor: [i, n) of c, all of one key. */
 struct group_part {
 	struct event_columns c;
 	const uint64_t *id;
@@ -202,7 +202,7 @@ void index_free(struct index *x);
 extern const sqlite3_module event_module; /* client data: struct sql_source */
 extern const sqlite3_module small_module;
 
-const char *small_name(size_t i); /* of the tables of small.c; NULL after the last */
+const char *small_name(size_t i); /* of the tables of static_tables.c; NULL after the last */
 
 /* Makes all tables and views of a source in the schema temp, their names after `prefix`. */
 int tables_create(sqlite3 *db, struct sql_source *src, const char *prefix, char **why);

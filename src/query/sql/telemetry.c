@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* telemetry.c - the table of what collectors measured: a row for each change of a series. */
+/* telemetry.c - the table of telemetry: a row for each change of a series. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * work.c - the table `work`: each piece of GPU work with what it was launched for. Joined as the
- * report does, by launch, thread and sequence number, which in SQL would take several joins.
+ * work.c - the table `work`: each piece of GPU work with the operator and module that launched it.
+ * It joins as the report does, by launch, thread and sequence number, which in SQL would take
+ * several joins.
  */
 #include "sql/static_tables.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * answer.c - tiles that were asked for: from the cells at the base level and above, below it from
- * the source's events.
+ * answer.c - answers requests for tiles: from the cells at the base level and above, from the
+ * source's events below it.
  */
 #include <errno.h>
 #include <stdlib.h>

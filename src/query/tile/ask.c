@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask.c - "L=18&i=12-16&tracks=1,2" as it comes from others. */
+/* ask.c - parses "L=18&i=12-16&tracks=1,2", which is untrusted. */
 #include <errno.h>
 #include <string.h>
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * build.c - reads blocks in the order of their first event and hands events on in the order of
- * time.
+ * build.c - reads blocks in the order of their first event and delivers events in order of time.
  *
- * A block holds ranges that began long before they were stored, and several processes' blocks
- * cover the same time. So events wait in their group, a thread or a device, until no block that
- * is still to be read begins before them. When more comes later, the tracks are cut back to where
- * the new begins, and filled anew from there.
+ * A block holds ranges that began long before they were stored, and the blocks of several processes
+ * cover the same time. So events wait in their group, a thread or a device, until no unread block
+ * begins before them. When the source grows later, the tracks are cut back to where the new part
+ * begins, and filled again from there.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -42,7 +41,7 @@ int view_piece(struct tile_view *v, const struct event_columns *c, size_t i, str
 	if (err)
 		return err;
 	/* An unsampled step is marked, so that its GPUs do not look idle. */
-	if (kind == EVENT_STEP && out->flags & EVENT_LEFT_OUT)
+	if (kind == EVENT_STEP && out->flags & EVENT_UNSAMPLED)
 		out->name = NAME_UNRECORDED;
 	if (v->name[out->name].mark && kind == EVENT_MARK) {
 		v->comm_mark = true;

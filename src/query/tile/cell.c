@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cell.c - adds cells up, and packs a tile of them: a bitmap of those in use, then of each its
- * mask of classes, their times, its starts, name and longest piece, as varints. About eleven bytes
- * a cell, where the struct has eighty.
+ * cell.c - adds cells, and packs a tile of them as varints: a bitmap of the cells in use, then for
+ * each its mask of classes, their times, its starts, its name and its longest piece. About eleven
+ * bytes a cell, where the struct has eighty.
  */
 #include "tile/cell.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cell.h - a tile's 512 cells: of each 2^L ns, how long each class was at work, exactly.
+ * cell.h - a tile's 512 cells: for each 2^L ns, how long each class was active, exactly.
  *
- * Every instant is one class's at most, so a cell's parts sum to no more than its width, and what
- * four tiles say is what the one above them says. A counter's cell uses the same words: ns[0] is
- * the bits of its min, ns[1] of its max, ns[2] of their sum.
+ * Every instant belongs to one class at most, so the parts of a cell sum to no more than its width,
+ * and four tiles sum to the one above them. A counter's cell reuses the same words: ns[0] is the
+ * bits of its min, ns[1] of its max, ns[2] of their sum.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* event.c - one event: all its data, what caused it, and where others of its name are. */
+/* event.c - one event: all its data, its cause, and other events of the same name. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +76,7 @@ static const char *shapes_of(struct tile_view *v, const struct event *e)
 	return v->feed->text(v->feed, (uint32_t)(e->a >> 1));
 }
 
-/* A gap, told as a range of its GPU. */
+/* A gap, shown as a range of its GPU. */
 static int gap_event(struct tile_view *v, uint64_t id, struct tile_event *out)
 {
 	uint32_t track = (uint32_t)((id & ~WHY_BIT) >> 32), at = (uint32_t)id;

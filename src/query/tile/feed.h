@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * feed.h - where a timeline's events come from: a store, or a trace in memory.
+ * feed.h - the source of a timeline's events: a store, or a trace in memory.
  *
- * Both are blocks of up to FEED_BLOCK events, of which is known when the first begins and the last
- * ends, and which are got one at a time. An event's id is that of aon sql: its block's and its
- * place in it. Ids of names, tracks and processes are the source's own.
+ * Both deliver blocks of up to FEED_BLOCK events, with the first start and the last end of each,
+ * one block at a time. An event's id is that of aon sql: its block's and its place in the block.
+ * Ids of names, tracks and processes are the source's own.
  */
 #pragma once
 
@@ -53,7 +53,7 @@ struct feed {
 	uint64_t lost; /* records of its processes */
 	bool imported; /* what is in `a` and `b` of a range is model/trace.h's */
 
-	/* Looks for what is new. */
+	/* Adds new blocks, names, tracks and processes. */
 	int (*refresh)(struct feed *f);
 	/* The block's events: start, duration, a, name, corr, track, kind, flags. Good until the next
 	 * get(); `keep`: until some further ones, and cheap to ask for again. -ENOENT: gone. */

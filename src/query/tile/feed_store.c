@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* feed_store.c - a store's blobs as blocks; those read last are kept as columns. */
+/* feed_store.c - a store's blobs as blocks; the most recently read ones are cached as columns. */
 #include "tile/feed.h"
 
 #include <errno.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fill.c - from events that may overlap to pieces that do not.
+ * fill.c - turns events that may overlap into pieces that do not.
  *
- * Whoever began last has the instant. So an event that ends no later than one that begins after
- * it is never seen again, and leaves; the ends of those that stay fall from the bottom to the
- * top, however many events overlap.
+ * At each instant the event that began last is shown. So an event that ends no later than one that
+ * begins after it is never shown again, and is dropped; the ends of the remaining ones decrease
+ * from the bottom to the top, however many events overlap.
  */
 #include "tile/level.h"
 

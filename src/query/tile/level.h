@@ -2,12 +2,13 @@
 /*
  * level.h - one track's tiles at every level of detail.
  *
- * Events come in order of their start and fill the cells of the base level; what is above is made
- * from what is below when it is first asked for, and kept. The base level is the finest that has
- * eight events in a cell in use: it begins fine and is made coarser while the track fills, so a
- * burst in a quiet hour costs what the burst is worth.
+ * Events come in order of their start and fill the cells of the base level; higher levels are
+ * computed on demand from the level below, and kept. The base level is the finest that has eight
+ * events in a used cell: it begins fine and is coarsened while the track fills, so that a burst in
+ * a quiet hour costs no more than the burst.
  *
- * An instant at which several events run is that one's which began last: of ranges the innermost.
+ * An instant at which several events run belongs to the one that began last: for ranges, the
+ * innermost.
  */
 #pragma once
 
@@ -65,9 +66,9 @@ struct levels {
 	uint64_t cell_at;       /* last base cell that was counted, + 1 */
 	struct cell *now;       /* borrowed: the cell that was filled last; NULL: none */
 	uint64_t now_from, now_to;
-	size_t *bytes; /* borrowed: what all tracks together hold, and may */
+	size_t *bytes; /* borrowed: the memory of all tracks, and its limit */
 	size_t bytes_max;
-	int err; /* of what could not be kept */
+	int err; /* of the first allocation that failed */
 };
 
 void levels_init(struct levels *l, bool counter, size_t *bytes, size_t bytes_max);
@@ -80,8 +81,8 @@ int levels_sample(struct levels *l, uint64_t at, double value);
 /* All events were added, for now. */
 int levels_seal(struct levels *l);
 
-/* Forgets all from `ns` on and some before, and returns how far back: events that end after that
- * are to be added anew. */
+/* Drops all from `ns` on and some before, and returns how far back: events that end after that must
+ * be added again. */
 uint64_t levels_cut_at(const struct levels *l, uint64_t ns);
 int levels_cut(struct levels *l, uint64_t ns);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* name.c - the names of a view: each looked at once, numbered in the order they were met. */
+/* name.c - the names of a view: each classified once, numbered in order of appearance. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

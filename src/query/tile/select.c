@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* select.c - a stretch of time in numbers: by class, and by name. */
+/* select.c - totals of a stretch of time: by class, and by name. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tile.h - a run as a timeline: tracks, names, and tiles of them at any level of detail.
+ * tile.h - a run as a timeline: tracks, names, and tiles at any level of detail.
  *
- * A view reads its source once, in the order of time (at once, or step by step), and keeps of each track how long each class
- * was at work in cells of 2^L ns, about a byte an event; what is finer than that is read from the
- * source again. It holds no events. Times are nanoseconds since the view's t0. Any thread may
- * call any function; answers that point into the view are good until tile_close(), as tracks
- * and names are only added. docs/tiles.md has the bytes of a tile.
+ * A view reads its source once, in order of time (at once, or step by step), and keeps for each
+ * track how long each class was active in cells of 2^L ns, about a byte per event; finer detail is
+ * read from the source again. It holds no events. Times are nanoseconds since the view's t0. Any
+ * thread may call any function; results that point into the view are valid until tile_close(), as
+ * tracks and names are only added. docs/tiles.md has the bytes of a tile.
  */
 #pragma once
 
@@ -17,7 +17,7 @@
 #include "model/event.h"
 #include "model/process.h"
 
-#define TILE_TRACKS_MAX 2048u /* further tracks have no track: see tile_about.left */
+#define TILE_TRACKS_MAX 2048u /* further ones are not shown: see tile_about.left */
 #define TILE_EXACT_MAX  8192u /* events of one tile; above that, it has cells */
 #define TILE_LEVEL_MAX  54u
 #define TILE_BYTES_MAX  (64u << 20) /* of all cells: more, and tracks are made coarser */
@@ -53,8 +53,8 @@ struct tile_opts {
 	size_t bytes_max; /* 0: TILE_BYTES_MAX */
 	bool live;        /* more will come */
 	bool later;       /* open it without reading: tile_read() does */
-	/* How names are shown; NULL: as they are. What it returns is good for ever. Asked while a
-	 * view is opened or refreshed. */
+	/* How names are shown; NULL: as they are. Its result must stay valid for ever. Called while
+	 * a view is opened or refreshed. */
 	const char *(*show)(const char *name);
 };
 
@@ -73,7 +73,7 @@ void tile_ended(struct tile_view *v); /* nothing will come any more */
 struct tile_about {
 	uint64_t t0_ns, t1_ns; /* of the source's clock; end of the last event */
 	uint64_t events, lost;
-	uint64_t left;          /* events of tracks without a track */
+	uint64_t left;          /* events of tracks above TILE_TRACKS_MAX */
 	uint64_t gone;          /* blocks that the source dropped while it was read */
 	uint64_t read, to_read; /* events, while it is partial */
 	bool partial;           /* tile_read() has more to do */
@@ -108,7 +108,7 @@ struct tile_ask {
 	uint64_t first, last;  /* indices */
 	const uint32_t *track; /* by id */
 	size_t tracks;
-	uint64_t from; /* how many to pass over: what an answer said in `next` */
+	uint64_t from; /* how many to skip: `next` of an earlier answer */
 	size_t bytes;  /* enough after so many, */
 	uint64_t ns;   /* or after so long */
 };
@@ -144,7 +144,7 @@ struct tile_event {
 	uint32_t pid, device; /* TRACK_HOST: of the host */
 	int32_t rank;         /* -1: not known */
 	uint64_t stream;      /* or the thread's id */
-	bool idle;            /* no event: a time in which a GPU did nothing, and why */
+	bool idle;            /* not an event: a time in which a GPU was idle, and why */
 	bool has_step;
 	uint64_t step;      /* its number */
 	const char *shapes; /* of an op; NULL: not known */
@@ -153,7 +153,7 @@ struct tile_event {
 /* -ENOENT: there is none, or the store has dropped it. */
 int tile_event(struct tile_view *v, uint64_t id, struct tile_event *out);
 
-/* A line from what caused to what was caused: op to launch, launch to kernel. */
+/* A link from cause to effect: op to launch, launch to kernel. */
 struct tile_link {
 	uint64_t id;
 	uint32_t track;
@@ -165,7 +165,7 @@ struct tile_flow {
 	struct tile_link from, to;
 };
 
-/* Up to `max` of an event's; *n how many. Looks no longer than `ns`. */
+/* Up to `max` links of an event; *n: how many. Searches no longer than `ns`. */
 int tile_flows(struct tile_view *v, uint64_t id, uint64_t ns, struct tile_flow *out, size_t max,
 	       size_t *n);
 
@@ -175,7 +175,7 @@ struct tile_query {
 	uint64_t least_ns, below_ns; /* how long it takes; 0: no bound */
 };
 
-/* The first `max` events, by time. Looks no longer than `ns`; *all: there are no more. */
+/* The first `max` events, by time. Searches no longer than `ns`; *all: there are no more. */
 int tile_search(struct tile_view *v, const struct tile_query *q, uint64_t ns, struct tile_link *out,
 		size_t max, size_t *n, bool *all);
 

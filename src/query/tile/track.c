@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* track.c - which tracks an event is on; a track is made when its first event comes. */
+/* track.c - the tracks of an event; a track is created with its first event. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view.h - what the files of this folder share of an open view. */
+/* view.h - an open view, shared by the files of this folder. */
 #pragma once
 
 #include <pthread.h>
@@ -23,12 +23,12 @@ struct name {
 	bool waits;                 /* it waits for it; */
 	bool input;                 /* of ranges: it fetches input */
 	bool mark;                  /* says that the next event is a collective (store/trace.h) */
-	bool aside;                 /* says something of a device, and is on no timeline */
+	bool aside;                 /* describes a device, and is on no timeline */
 	const char *text, *shown;   /* the source's; for people */
 	uint64_t first_ns, last_ns; /* starts of events that have it */
 };
 
-/* A time in which a GPU did nothing. */
+/* A time in which a GPU was idle. */
 struct gap_kept {
 	uint64_t start_ns, end_ns;
 	uint8_t cause; /* enum idle_cause: also the number of its name */
@@ -53,7 +53,10 @@ struct view_track {
 	bool busy_any;
 };
 
-/* A track's way: indices into view.track[], or NO_TRACK while there was no event for one. */
+/*
+ * The view's tracks for a track of the source: indices into view.track[], or NO_TRACK before the
+ * first event.
+ */
 struct way {
 	uint32_t own, gpu, comm, step, why;
 	uint32_t group, steps; /* where its events wait; its steps are with those of its process */
@@ -81,13 +84,13 @@ struct group {
 
 #define GROUP_STEPS (TRACK_HOST - 1)
 
-/* How far the blocks that are to be read were read. While there are some, no tile is final. */
+/* The progress of reading. While there are unread blocks, no tile is final. */
 struct reading {
 	struct feed_block *block; /* owned, by start; NULL: none are to be read */
 	size_t n, at;
 	size_t was;          /* blocks that had been read before */
 	size_t waiting;      /* events in groups, about */
-	uint64_t from;       /* what ends before it is there already */
+	uint64_t from;       /* events that end before it are there already */
 	uint64_t events, of; /* of the blocks: read, and all */
 };
 
@@ -154,7 +157,10 @@ void view_build_fini(struct tile_view *v);
 int pieces_sort(struct piece *p, size_t n);
 
 /* --- walk.c --- */
-/* Told of each event of the blocks that reach into [from, to]; not 0 ends it. */
+/*
+ * Called with each event of the blocks that overlap [from, to]; a result other than 0 ends the
+ * walk.
+ */
 typedef int view_fn(void *arg, const struct piece *p, uint64_t id);
 /* Blocks of one process (index; NO_TRACK: all), in the order of their start. `until`: of
  * clock_mono_ns(); -ETIMEDOUT then, 1 if fn() ended it. */

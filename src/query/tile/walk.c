@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* walk.c - over the events of a stretch of time, straight from the source. */
+/* walk.c - walks the events of a stretch of time, directly from the source. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * why.c - why a GPU was idle, gap by gap, as the events come: the rule is insight/idle.h's.
+ * why.c - why a GPU was idle, gap by gap, as the events come; insight/idle.h has the rule.
  *
- * A gap is known when the work that ends it comes, and so is the call that launched that work, as
- * threads are handed on before devices. Of calls the newest are kept, by correlation id; of a
- * thread's waits and fetches of input those that a gap may still reach back to. Gaps are kept, as
- * no source has them to be read again; the shortest are let go when there are too many, and are
- * then in the cells alone.
+ * A gap is known when the work that ends it comes. The call that launched that work is known by
+ * then, because threads are delivered before devices. It keeps the newest calls, by correlation id,
+ * and of each thread the waits and fetches of input that a gap may still reach back to. Gaps are
+ * kept, because no source has them; when there are too many, the shortest are dropped, and then
+ * appear in the cells only.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -139,7 +139,7 @@ int why_host(struct tile_view *v, const struct piece *p)
 		err = add_call(v, p);
 	if (!err && (p->kind == EVENT_SYNC || (p->kind == EVENT_API && n->waits)))
 		err = add_span(v, p, SPAN_SYNC);
-	if (!err && p->kind == EVENT_STEP && p->flags & EVENT_LEFT_OUT)
+	if (!err && p->kind == EVENT_STEP && p->flags & EVENT_UNSAMPLED)
 		err = add_span(v, p, SPAN_UNSAMPLED);
 	if (!err && p->kind == EVENT_RANGE && n->input)
 		err = add_span(v, p, SPAN_INPUT);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* wire.c - the bytes of a tile, as docs/tiles.md has them. Little-endian. */
+/* wire.c - the bytes of a tile, as docs/tiles.md describes them. Little-endian. */
 #include <endian.h>
 #include <errno.h>
 #include <stdlib.h>

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask.h - questions to an aond, at its sockets. */
+/* ask.h - requests to an aond, at its sockets. */
 #pragma once
 
 #include <limits.h>
 #include <sys/types.h>
 
 const char *locate_run_dir(void); /* $AON_RUN_DIR or the node's */
-/* Where the process expects its aond, as `aon run` sets it; "": nowhere in particular, or it is not ours. */
+/*
+ * The run directory of the process's aond, as `aon run` sets it; "": none is set, or the process is
+ * another user's.
+ */
 void locate_run_dir_of(pid_t pid, char dir[PATH_MAX]);
 
 /*
- * Says one word to the aond of `run_dir` and hands every line of its answer to `fn` (NULL
- * allowed). -ENOENT, -ECONNREFUSED: none there; -EACCES: not for this user; -ETIMEDOUT.
+ * Sends a request to the aond of `run_dir` and passes every line of its answer to `fn` (NULL
+ * allowed). -ENOENT, -ECONNREFUSED: no aond; -EACCES: not for this user; -ETIMEDOUT.
  */
 typedef void admin_line_fn(void *arg, char *line);
 int admin_ask(const char *run_dir, const char *word, int timeout_ms, admin_line_fn *fn, void *arg);
-/* The same on a socket that stays open, also for those who may not talk to the admin socket: they
- * are guests. Returns the socket, or -errno as above. */
+/* The same on a socket that stays open, also for users who may not use the admin socket: they are
+ * guests. Returns the socket, or -errno as above. */
 int ask_open(const char *run_dir, int timeout_ms);
 int ask_on(int fd, const char *word, admin_line_fn *fn, void *arg);

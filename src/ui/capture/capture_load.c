@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capture_load.c - what aond has recorded of some processes, for some time, as a trace.
+ * capture_load.c - loads what aond recorded of some processes, for some time, as a trace.
  *
- * The whole trace comes out of the store, once: what was recorded before the capture began and during it
- * is cut at the two ends only. A capture of steps is cut at steps, the same ones for all ranks of a job;
- * any other is cut at moments, the same ones for all processes.
+ * The trace is read from the store once: events from before and during the capture are cut only at
+ * its two ends. A capture of steps is cut at steps, the same ones for all ranks of a job; any other
+ * is cut at moments, the same ones for all processes.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -99,7 +99,7 @@ struct steps {
 	uint64_t first_ns, last_ns;  /* begin of the first of these, end of the last */
 	uint64_t first, last;        /* their numbers; last < first: none */
 	uint64_t want_last, want_ns; /* that one's end; 0: was not seen */
-	uint64_t left_out;
+	uint64_t unsampled;
 };
 
 static int on_steps(void *arg, uint32_t process, const struct event_columns *c)
@@ -124,7 +124,7 @@ static int on_steps(void *arg, uint32_t process, const struct event_columns *c)
 			s->last = number;
 			s->last_ns = end;
 		}
-		s->left_out += (c->flags[i] & EVENT_LEFT_OUT) != 0;
+		s->unsampled += (c->flags[i] & EVENT_UNSAMPLED) != 0;
 	}
 	return 0;
 }
@@ -220,7 +220,7 @@ static int find_steps(struct node_capture *c, struct store *st)
 			err = steps_of(st, p, &s[i], p->from_ns, p->to_ns);
 		p->first_step = s[i].first;
 		p->last_step = s[i].last;
-		p->left_out = s[i].left_out;
+		p->unsampled = s[i].unsampled;
 	}
 	free(s);
 	return err;
@@ -372,9 +372,9 @@ static void trouble(const struct node_capture *c, const struct node_proc *p,
 	if (p->held_ns)
 		tell(t, false, "pid %u: the flight recorder no longer holds the first %s", p->pid,
 		     fmt_time(a, (p->held_ns < p->to_ns ? p->held_ns : p->to_ns) - p->from_ns));
-	if (p->left_out)
+	if (p->unsampled)
 		tell(t, false, "pid %u: of %" PRIu64 " steps aond had left out all but ranges",
-		     p->pid, p->left_out);
+		     p->pid, p->unsampled);
 }
 
 void node_capture_troubles(const struct node_capture *c, node_trouble_fn *fn, void *arg)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_capture.c - asks aond for a capture, and waits for it; see node_capture.h. */
+/* node_capture.c - orders a capture at aond, and waits for it; see node_capture.h. */
 #include "capture/node_capture.h"
 
 #include <errno.h>

@@ -2,15 +2,17 @@
 /*
  * node_capture.h - captures by aond itself, for the command, the page and orders of a cluster.
  *
- * Processes rise to tier full for so many steps, or so long; what was recorded before and what is then is one trace:
+ * Processes rise to tier full for a number of steps, or a time; the trace holds that time and what
+ * was recorded before:
  *
  *	err = node_capture_begin(&c, run_dir);
  *	err = err ? err : node_capture_wait(&c, look, arg);
  *	err = err ? err : node_capture_store(&c, &t);
  *
- * aond sees at its socket who asks, and allows, limits, journals and audits by that; the capture ends with the socket.
- * Results are 0 or -errno, and then c.said says why in a line: -EINVAL what was asked for, -ESRCH no such process,
- * -ECANCELED it was ended. Different captures may be used by different threads.
+ * aond identifies the client at its socket, and checks, limits, journals and audits the request;
+ * the capture ends when the socket closes. Results are 0 or -errno, and then c.said explains it in
+ * a line: -EINVAL wrong request, -ESRCH no such process, -ECANCELED cancelled. Different captures
+ * may be used by different threads.
  */
 #pragma once
 
@@ -24,13 +26,13 @@ struct trace;
 
 #define NODE_CAPTURE_MS 10000 /* aond answers within */
 
-/* What holds where nothing else is asked for. */
+/* Defaults. */
 #define NODE_TIMEOUT_MS 60000u
 #define NODE_EXPIRES_S  3600u /* of a trigger */
 #define NODE_COOL_S     60u
-#define NODE_BEFORE_MS  5000u /* a trigger sees a step when that is over */
+#define NODE_BEFORE_MS  5000u /* a trigger fires after the step that it is about */
 
-/* What is asked for: steps or ms; with neither it is of the past alone, and aond is not asked. */
+/* A request: steps or ms; with neither the capture covers the past only, and aond is not asked. */
 struct node_want {
 	const char *pids, *ranks; /* "41,42"; NULL: all */
 	const char *job;          /* NULL: any */
@@ -54,8 +56,8 @@ struct node_proc {
 	char job[48];
 	uint64_t from_ns, to_ns;        /* its part of the trace */
 	uint64_t first_step, last_step; /* whole ones in there; last < first: none */
-	uint64_t left_out;              /* of these, steps of which aond left out all but ranges */
-	uint64_t held_ns; /* the recorder holds nothing from before; 0: it holds all */
+	uint64_t unsampled;             /* of these, unsampled: only their ranges were recorded */
+	uint64_t held_ns;               /* the recorder holds nothing older; 0: it holds all */
 };
 
 struct node_capture {
@@ -63,7 +65,7 @@ struct node_capture {
 	int ask;                /* owned: socket of aond; -1: none */
 	uint64_t id;            /* 0: aond was not asked */
 	uint64_t chosen;        /* processes */
-	bool kept;              /* it was raised by an alarm: its time was kept */
+	bool kept;              /* an alarm started it: its events were protected */
 	size_t armed;           /* that its trigger waits for, */
 	char values[160];       /* and those of one of them */
 	uint32_t times;         /* that it has fired and was written */
@@ -92,12 +94,18 @@ int node_capture_wait(struct node_capture *c, node_look_fn *look, void *arg);
 /* Arms its trigger once more, after a time. */
 int node_capture_again(struct node_capture *c);
 
-/* What was recorded, out of that store, as a trace that the caller frees; c->proc then has what is in it. */
+/*
+ * Loads what was recorded from that store, as a trace that the caller frees; c->proc then describes
+ * its contents.
+ */
 int node_capture_load(struct node_capture *c, struct store *st, const char *path,
 		      struct trace **out);
 /* The same out of aond's own store. */
 int node_capture_store(struct node_capture *c, struct trace **out);
 
-/* What the capture lacks, or what is worth to know, a line each. `lacks`: a process gave less than was asked for. */
+/*
+ * Reports what the capture lacks and other remarks, a line each. `lacks`: a process gave less than
+ * requested.
+ */
 typedef void node_trouble_fn(void *arg, const char *line, bool lacks);
 void node_capture_troubles(const struct node_capture *c, node_trouble_fn *fn, void *arg);

@@ -134,7 +134,7 @@ bool analysis_same(const struct analysis *a, const struct analysis *b)
 static bool will_do(struct serve *s, const struct analysis *an, const struct analysis *want)
 {
 	return an && analysis_same(an, want) && analysis_fresh(an, want) &&
-	       (!an->comes || coming_is(s->coming, want));
+	       (!an->comes || analysis_job_runs(s->analysis_job, want));
 }
 
 /* The requested part of the run, and about how many events it has. */
@@ -171,7 +171,8 @@ static int fill(struct analysis **an, struct ask *q, const char *ranks)
 	events = choose(*an, r, ranks, &part, id);
 	err = events <= q->s->whole || !part.processes ? load(*an, r, &part, q->s->whole) : -EFBIG;
 	if (err == -EFBIG)
-		err = coming_get(q->s->coming, an, r, &part, q->s->patience_ns, read_whole);
+		err = analysis_job_get(q->s->analysis_job, an, r, &part, q->s->patience_ns,
+				       read_whole);
 	if (err == -EAGAIN || err == -ERANGE) {
 		(*an)->comes = err == -EAGAIN;
 		err = read_newest(*an, r, &part, events, q->s->part);

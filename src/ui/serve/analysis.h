@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * analysis.h - a run, or a part, analysed: within a bound of memory.
+ * analysis.h - analyses a run, or a part, within a memory limit.
  *
- * What has more events than the bound is not loaded, but read stretch by stretch (read/stretch.h): of
- * that there are no events, and what needs them is added up on the way (flame, rows) or looks at the
- * newest steps (`window`). Until all was read, if that takes long, `whole` is false, and all is of the
- * newest steps.
+ * A run with more events than the limit is not loaded, but read stretch by stretch
+ * (read/stretch.h). It has no events in memory; results that need them are summed while reading
+ * (flame, rows) or cover the newest steps only (`window`). Until a long reading is complete,
+ * `whole` is false, and everything covers the newest steps.
  */
 #pragma once
 
@@ -18,9 +18,9 @@
 
 #define ANALYSIS_WHOLE   WINDOW_WHOLE
 #define ANALYSIS_PART    WINDOW_PART
-#define ANALYSIS_IDLE_S  60u            /* after which what nobody asks for is let go */
-#define ANALYSIS_NS      20000000000ull /* longer loading may not take, */
-#define ANALYSIS_WAIT_NS 30000000000ull /* after which a part does until all was read */
+#define ANALYSIS_IDLE_S  60u            /* after which an unused analysis is dropped */
+#define ANALYSIS_NS      20000000000ull /* limit for loading, */
+#define ANALYSIS_WAIT_NS 30000000000ull /* after which a part is shown until all was read */
 
 struct analysis {
 	const struct serve *s; /* borrowed */
@@ -60,7 +60,7 @@ int analysis_events(struct analysis *an, struct ask *q, const struct trace **t);
 bool analysis_same(const struct analysis *a, const struct analysis *b);
 /* Whether it is new enough for that. */
 bool analysis_fresh(const struct analysis *an, const struct analysis *want);
-/* Lets go of what nobody asked for lately. Now and then; never waits. */
+/* Drops analyses that were not used lately. Called now and then; never waits. */
 void analysis_idle(struct serve *s);
 void analysis_free(struct analysis *an); /* NULL is allowed */
 

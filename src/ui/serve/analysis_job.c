@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "store/store.h"
 
-struct coming {
+struct analysis_job {
 	pthread_mutex_t lock;
 	pthread_cond_t news;
 	pthread_t thread;
@@ -18,15 +18,15 @@ struct coming {
 	struct analysis key; /* what it is of: no more than that */
 	struct run run;      /* no more than where its events are */
 	struct store_filter part; /* with ids of its own */
-	coming_fn *fn;
+	analysis_job_fn *fn;
 	bool reading; /* there is a thread */
 	bool done;
 	int err;
 };
 
-int coming_new(struct coming **out)
+int analysis_job_new(struct analysis_job **out)
 {
-	struct coming *c = calloc(1, sizeof(*c));
+	struct analysis_job *c = calloc(1, sizeof(*c));
 	pthread_condattr_t attr;
 
 	if (!c)
@@ -41,7 +41,7 @@ int coming_new(struct coming **out)
 }
 
 /* With the lock held; its thread has ended, or is about to. */
-static void forget(struct coming *c)
+static void forget(struct analysis_job *c)
 {
 	if (c->reading)
 		pthread_join(c->thread, NULL);
@@ -52,7 +52,7 @@ static void forget(struct coming *c)
 	c->reading = c->done = false;
 }
 
-void coming_free(struct coming *c)
+void analysis_job_free(struct analysis_job *c)
 {
 	if (!c)
 		return;
@@ -68,7 +68,7 @@ void coming_free(struct coming *c)
 
 static void *reader(void *arg)
 {
-	struct coming *c = arg;
+	struct analysis_job *c = arg;
 	int err = c->fn(c->an, &c->run, &c->part);
 
 	pthread_mutex_lock(&c->lock);
@@ -79,8 +79,8 @@ static void *reader(void *arg)
 	return NULL;
 }
 
-static int begin(struct coming *c, const struct analysis *want, const struct run *r,
-		 const struct store_filter *part, coming_fn *fn)
+static int begin(struct analysis_job *c, const struct analysis *want, const struct run *r,
+		 const struct store_filter *part, analysis_job_fn *fn)
 {
 	uint32_t *id = malloc((part->processes + 1) * sizeof(*id));
 	int err;
@@ -106,7 +106,7 @@ static int begin(struct coming *c, const struct analysis *want, const struct run
 }
 
 /* Until what is being read was read; false: it takes longer. */
-static bool await(struct coming *c, uint64_t ns)
+static bool await(struct analysis_job *c, uint64_t ns)
 {
 	struct timespec until = clock_after(CLOCK_MONOTONIC, ns);
 	int late = 0;
@@ -116,8 +116,8 @@ static bool await(struct coming *c, uint64_t ns)
 	return !c->reading || c->done;
 }
 
-int coming_get(struct coming *c, struct analysis **an, const struct run *r,
-	       const struct store_filter *part, uint64_t wait_ns, coming_fn *fn)
+int analysis_job_get(struct analysis_job *c, struct analysis **an, const struct run *r,
+		     const struct store_filter *part, uint64_t wait_ns, analysis_job_fn *fn)
 {
 	int err = 0;
 
@@ -142,7 +142,7 @@ int coming_get(struct coming *c, struct analysis **an, const struct run *r,
 	return err;
 }
 
-bool coming_is(struct coming *c, const struct analysis *want)
+bool analysis_job_runs(struct analysis_job *c, const struct analysis *want)
 {
 	bool is;
 

@@ -1,25 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * analysis_job.h - one analysis that is on its way: a thread reads a large run as a whole, and who asks
- * waits for it a while, then makes do with a part until it is there.
+ * analysis_job.h - one analysis in the background: a thread reads a large run completely; a request
+ * waits for it for a while, then uses a part until it is ready.
  */
 #pragma once
 
 #include "serve/analysis.h"
 
-struct coming;
+struct analysis_job;
 
-int coming_new(struct coming **out);
-void coming_free(struct coming *c); /* ends what is under way; NULL is allowed */
+int analysis_job_new(struct analysis_job **out);
+void analysis_job_free(struct analysis_job *c); /* ends what is under way; NULL is allowed */
 
 /* Fills an analysis of which is known what was asked for; `part` is of that. On the thread. */
-typedef int coming_fn(struct analysis *an, const struct run *r, const struct store_filter *part);
+typedef int analysis_job_fn(struct analysis *an, const struct run *r,
+			    const struct store_filter *part);
 
 /*
- * *an becomes what was made for the same question; it is the caller's then. If there is none, it is
- * begun with fn. -EAGAIN: it is not there yet, nor within `wait_ns`; others: it failed.
+ * *an becomes the analysis for the same request, owned by the caller. If there is none, it is begun
+ * with fn. -EAGAIN: not ready within `wait_ns`; others: it failed.
  */
-int coming_get(struct coming *c, struct analysis **an, const struct run *r,
-	       const struct store_filter *part, uint64_t wait_ns, coming_fn *fn);
+int analysis_job_get(struct analysis_job *c, struct analysis **an, const struct run *r,
+		     const struct store_filter *part, uint64_t wait_ns, analysis_job_fn *fn);
 /* Whether what is asked for is still being read. */
-bool coming_is(struct coming *c, const struct analysis *want);
+bool analysis_job_runs(struct analysis_job *c, const struct analysis *want);

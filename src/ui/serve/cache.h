@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cache.h - answers that were given, kept within a bound. Any thread may use it. */
+/* cache.h - a bounded cache of answers. Any thread may use it. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capture_jobs.h - captures that were ordered through the page: a thread each (capture/node_capture.h).
+ * capture_jobs.h - captures that were ordered through the page: a thread each
+ * (capture/node_capture.h).
  *
- * aond sees at its socket which user serves and decides as it does for everybody: a server may order what
- * that user may capture. Traces are in a folder of the server's, and are gone with it.
+ * aond sees at its socket which user serves and applies its usual rules: a server may capture what
+ * that user may capture. Traces are in a folder of the server's, and are deleted with it.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flame.h - GPU time and launches by the code that asked for them, as a tree. */
+/* flame.h - GPU time and launches by the code that launched them, as a tree. */
 #pragma once
 
 #include <stddef.h>

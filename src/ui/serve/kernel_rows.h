@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel_rows.h - GPU time by name: filled from events, rollups or columns, then sorted, cut and told. */
+/*
+ * kernel_rows.h - GPU time by name: filled from events, rollups or columns, then sorted, cut and
+ * written.
+ */
 #pragma once
 
 #include "base/map.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel_sources.h - where rows of GPU time come from. serve.heavy is held by all. */
+/* kernel_sources.h - the sources of rows of GPU time. All need serve.heavy to be held. */
 #pragma once
 
 #include "serve/analysis.h"
@@ -10,7 +10,7 @@ int fill_events(struct krows *rs, const struct analysis *an, const struct run *r
 		enum insight_by by, bool ranks);
 /* From the events of a stretch, or all; rs has its range. */
 int fill_insight(struct krows *rs, const struct insight *in, enum insight_by by, bool ranks);
-/* Then, of all: quantiles, which of a row that is of one file are the table's, and what limits kernels. */
+/* After all: quantiles (for a row of one file those of the table), and what limits kernels. */
 void fill_rest(struct krows *rs, const struct insight *in, enum insight_by by, bool ranks);
 /* From the rollups of all of a run that aon recorded: they outlive events. */
 int fill_rollups(struct krows *rs, struct ask *q, bool ranks);

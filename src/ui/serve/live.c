@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * live.c - server-sent events: one `tick` every two seconds, with how far the runs are.
+ * live.c - server-sent events: one `tick` every two seconds, with the progress of the runs.
  *
- * A client that has all there is sleeps (MHD calls that suspended); the ticker wakes it. What it is
- * sent is made when it is awake, on MHD's thread, so that a slow client holds nobody up; ticks that
- * it missed are not made.
+ * A client that has everything sleeps (MHD calls that suspended); the ticker wakes it. Its data is
+ * produced once it is awake, on MHD's thread, so that a slow client delays nobody; ticks that it
+ * missed are skipped.
  */
 #include <errno.h>
 #include <stdio.h>

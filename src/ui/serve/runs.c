@@ -2,8 +2,8 @@
 /*
  * runs.c - the processes of all sources as runs.
  *
- * A source's processes are read again when it may have moved, but seldom if that takes long: each
- * reading buys twenty times its own time.
+ * A source's processes are read again when it may have changed, but rarely if that is slow: at most
+ * a twentieth of the time goes into reading.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -37,7 +37,7 @@ int serve_new(struct serve **out)
 
 	if (!s || cache_new(&s->cache) < 0 || timelines_new(&s->timelines) < 0 ||
 	    metrics_new(&s->metrics) < 0 || health_new(&s->health) < 0 ||
-	    coming_new(&s->coming) < 0) {
+	    analysis_job_new(&s->analysis_job) < 0) {
 		if (s) {
 			health_free(s->health);
 			cache_free(s->cache);
@@ -109,7 +109,7 @@ void serve_free(struct serve *s)
 		return;
 	ordered_free(s->orders);
 	__atomic_store_n(&s->ending, true, __ATOMIC_RELAXED); /* A: analysis.c gives up */
-	coming_free(s->coming); /* reads from the sources, as these do */
+	analysis_job_free(s->analysis_job); /* reads from the sources, as these do */
 	timelines_free(s->timelines);
 	metrics_free(s->metrics);
 	health_free(s->health);
@@ -129,7 +129,7 @@ void serve_free(struct serve *s)
 struct count {
 	struct source *src;
 	size_t at;
-	uint32_t device[64]; /* seen of the process; more are not told apart */
+	uint32_t device[64]; /* seen of the process; further ones are not distinguished */
 	uint32_t devices;
 };
 

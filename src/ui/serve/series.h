@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * series.h - a series of telemetry in as many cells as the asker has pixels for: the least, mean and most of each.
+ * series.h - a series of telemetry, reduced to as many cells as the client has pixels: min, mean
+ * and max of each.
  *
- * A gauge has its values, which hold until they change. Of a counter it is how much it rises a second: a
- * rise is spread over the time since the one before, if that is a time between two polls. Of a mask it
- * is every bit that was set in a cell. A cell in which nothing was measured has none.
+ * A gauge keeps its values, which hold until they change. A counter gives its rate per second: a
+ * rise is spread over the time since the last one, if that is the time between two polls. A mask
+ * gives every bit that was set in a cell. A cell without measurements is empty.
  */
 #pragma once
 

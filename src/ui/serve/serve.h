@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * serve.h - what aon serve knows: stores that are only read, the runs in them, questions and answers.
+ * serve.h - the state of aon serve: stores that are only read, the runs in them, requests and
+ * answers.
  *
  * No sockets here: http.c asks for browsers, tests and `aon report --html` may ask as well.
  *
@@ -26,7 +27,7 @@
 struct analysis;
 struct cache;
 struct fleet;
-struct coming;
+struct analysis_job;
 struct health;
 struct metrics;
 struct ordered;
@@ -43,10 +44,10 @@ struct extent {
 /* A store that is served. It stays open until serve_free(). */
 struct source {
 	char *path;       /* owned */
-	char *label;      /* owned: what it is for people, and for the ids of what was imported */
+	char *label;      /* owned: its name for people, and for the ids of imported traces */
 	struct store *st; /* owned, read-only */
 	uid_t owner;
-	gid_t group; /* whose members may read the file; (gid_t)-1: nobody's */
+	gid_t group; /* members of this group may read the file; (gid_t)-1: none */
 	/* Under serve.lock: */
 	struct process *process; /* owned: as they were at `seen_ns` */
 	size_t processes;
@@ -62,10 +63,10 @@ struct serve {
 	size_t sources;
 	struct fleet *fleet; /* owned: a cluster that is asked; NULL: none */
 	struct cache *cache;
-	pthread_mutex_t lock;        /* the processes of sources */
-	pthread_mutex_t heavy;       /* `kept`, and whoever computes */
-	struct analysis *kept;       /* of the last question */
-	struct coming *coming;       /* owned: of a run that takes long */
+	pthread_mutex_t lock;              /* the processes of sources */
+	pthread_mutex_t heavy;             /* `kept`, and whoever computes */
+	struct analysis *kept;             /* of the last question */
+	struct analysis_job *analysis_job; /* owned: of a run that takes long */
 	uint64_t patience_ns;        /* with that: as analysis.h says, unless a test says less */
 	bool ending;                 /* atomic: what takes long is given up */
 	uint32_t whole, part;        /* events: as analysis.h says, unless a test says less */
@@ -73,7 +74,7 @@ struct serve {
 	struct timelines *timelines; /* owned */
 	struct metrics *metrics;     /* owned */
 	struct health *health;       /* owned */
-	/* Of the node, where there may be an aond; NULL: nobody says. */
+	/* Of the node, which may have an aond; NULL: unknown. */
 	pid_t (*daemon_pid)(void); /* 0: none answers */
 	int (*canary)(void);       /* a record into a pool of this process's own; -errno */
 	char host[64];
@@ -81,7 +82,7 @@ struct serve {
 	char decided[PATH_MAX]; /* triage.h; "": nothing can be decided */
 };
 
-/* Who asks. Processes of others are shown only to those who may read the store's file anyway. */
+/* The user who asks. Processes of others are shown only to users who may read the store's file. */
 struct viewer {
 	uid_t uid;
 	gid_t group[64];
@@ -157,7 +158,7 @@ void serve_ask(struct serve *s, const struct viewer *who, const char *target, st
 /* The same of POST, which only what says so takes; other methods nothing does. */
 void serve_ask_by(struct serve *s, const struct viewer *who, const char *method, const char *target,
 		  struct answer *out);
-/* What takes long is not answered. */
+/* Slow requests are not answered. */
 enum serve_slow {
 	SERVE_DONE,
 	SERVE_HEAVY, /* it needs a run's events */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* steps.h - the steps of a run's first process that has some, straight from the store. */
+/* steps.h - the steps of the first process of a run that has some, directly from the store. */
 #pragma once
 
 #include "insight/insight.h"

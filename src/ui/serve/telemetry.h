@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * telemetry.h - what collectors last measured, for /metrics: lines are made once, values put behind them.
+ * telemetry.h - the latest telemetry, for /metrics: lines are prepared once, then values are
+ * appended.
  *
- * Locked by whoever calls: metrics.c.
+ * The caller, metrics.c, holds the lock.
  */
 #pragma once
 

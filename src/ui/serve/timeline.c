@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * timeline.c - keeps views of a few runs. One is opened when it is first asked for; the one that was
- * not asked for longest makes room.
+ * timeline.c - keeps timelines of a few runs. One is opened on its first request; the least
+ * recently requested one makes room.
  *
- * A thread of its own reads what is open, one step after the other. A request waits until the whole
- * run was read, or only a moment if it says so, and gets what is there by then. Between two steps
+ * A thread of its own reads the open ones, step by step. A request waits until the whole run was
+ * read, or only for a moment if it says so, and gets what is there by then. Between two steps
  * waiting requests go first.
  */
 #include "serve/timeline.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* timeline.h - the runs that are looked at as timelines: a few views, kept while they are asked for. */
+/* timeline.h - the runs that are shown as timelines: a few views, kept while they are requested. */
 #pragma once
 
 #include "serve/serve.h"

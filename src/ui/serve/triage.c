@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* triage.c - see triage.h. A line: when, who, run, finding, state, why, with tabs between. */
+/*
+ * triage.c - see triage.h. A line has time, user, run, finding, state and reason, separated by
+ * tabs.
+ */
 #include "serve/triage.h"
 
 #include <errno.h>

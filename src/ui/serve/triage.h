@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * triage.h - what people decided about findings: seen, accepted with a reason, fixed.
+ * triage.h - decisions of people about findings: seen, accepted with a reason, fixed.
  *
- * Stores are only read, so it is in a file of the user who serves: a line for each decision, by run
- * and finding, the last one counts. It is there after a restart, and other servers see it.
+ * Stores are only read, so decisions are in a file of the user who serves: a line for each, by run
+ * and finding; the last one counts. They survive a restart, and other servers see them.
  */
 #pragma once
 
@@ -26,7 +26,7 @@ struct triages {
 	size_t n;
 };
 
-/* Those of a run, each finding's last; no file: none. What is no line of ours is left out. */
+/* The last decision for each finding of a run; no file: none. Invalid lines are skipped. */
 int triages_read(struct triages *out, const char *path, const char *run);
 void triages_fini(struct triages *ts);
 

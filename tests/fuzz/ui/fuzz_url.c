@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fuzz_url.c - the target and the heads of a request: url.h, guard.h. */
+/* fuzz_url.c - the target and the headers of a request: url.h, auth.h. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,9 +2,12 @@
 """What aon-sample says (src/node/sample/wire.h), read."""
 import collections
 import os
+import pathlib
 import re
+import shutil
 import struct
 import subprocess
+import sys
 
 from aontest import ROOT, find
 
@@ -71,9 +74,25 @@ def stream(data):
     return said
 
 
-def attach(pid, *args, hz=200, seconds=2.0, **kw):
+def attach(pid, *args, hz=200, seconds=2.0):
     """Runs aon-sample on a process and reads what it says."""
-    r = subprocess.run([find("aon-sample"), "--pid", str(pid), "--hz", str(hz), "--seconds", str(seconds), "--cpu-percent", "100", "--stream", *map(str, args)],
-                       stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120 + seconds, env={**os.environ}, **kw)
-    assert r.returncode == 0, r
-    return stream(r.stdout)
+    p = subprocess.Popen([find("aon-sample"), "--pid", str(pid), "--hz", str(hz), "--seconds", str(seconds), "--cpu-percent", "100", "--stream",
+                          *map(str, args)], stdout=subprocess.PIPE)
+    with p.stdout:
+        said = stream(p.stdout.read())
+    _, status, usage = os.wait4(p.pid, 0)
+    p.returncode = os.waitstatus_to_exitcode(status)
+    assert p.returncode == 0, p.returncode
+    said.rss_kib = usage.ru_maxrss
+    return said
+
+
+def pythons(minors=(10, 11, 12, 13, 14, 15)):
+    """Of the versions whose structures are known, those that run here: (minor, program)."""
+    kept = pathlib.Path(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))) / "versions"
+    for minor in minors:
+        for exe in (sys.executable, shutil.which(f"python3.{minor}"), *kept.glob(f"3.{minor}.*/bin/python3.{minor}")):
+            if exe and subprocess.run([exe, "-c", f"import sys; sys.exit(sys.version_info[:2] != (3, {minor}))"],
+                                      capture_output=True).returncode == 0:
+                yield minor, exe
+                break

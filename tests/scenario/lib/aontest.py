@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scenarios share: a private aond, programs under test, the store's accounts, TAP.
+"""Shared by the scenarios: a private aond, programs under test, the store's accounts, TAP.
 
 A scenario is a script: it starts real processes, lets something happen to them, and prints
 TAP. AON_BUILD names the build directory. No test touches /run/aon or another daemon.

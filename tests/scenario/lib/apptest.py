@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scenarios of the app's side share: the truth that a program tells (tests/app/app.h)
-against the store's accounts, and its result against a run without aon."""
+"""Shared by the scenarios of the app's side: compares the truth that a program reports (tests/app/app.h) with the
+store's accounts, and its result with a run without aon."""
 import json
 import time
 

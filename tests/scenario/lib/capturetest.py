@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What tests of `aon capture --kineto` share: a network of their own, and the command."""
+"""Shared by the tests of `aon capture --kineto`: a network of their own, and the command."""
 import fcntl
 import json
 import os

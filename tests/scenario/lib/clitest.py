@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scenarios of the aon command share: a store whose numbers are known, a terminal of
-any width, and the state of a directory before and after."""
+"""Shared by the scenarios of the aon command: a store whose numbers are known, a terminal of any width, and the state
+of a directory before and after."""
 import ctypes
 import fcntl
 import hashlib

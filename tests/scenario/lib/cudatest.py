@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scenarios of the CUDA probe share: programs on the stand-in GPU, under a daemon."""
+"""Shared by the scenarios of the CUDA probe: programs on the stand-in GPU, under a daemon."""
 import json
 import os
 import subprocess

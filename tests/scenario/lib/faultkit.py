@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Faults that are done to real programs, all at once under one aond, and what it tells of each. Shared by the scenario
-alarms_real and bench/detect.py."""
+"""Injects faults into real programs, all at once under one aond, and collects its reports of each. Shared by the
+scenario alarms_real and bench/detect.py."""
 import json
 import os
 import pathlib

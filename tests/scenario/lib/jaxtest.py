@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scenarios of JAX share: which versions there are, and programs with and without aon."""
+"""Shared by the scenarios of JAX: the installed versions, and programs with and without aon."""
 import sys
 
 import torchtest

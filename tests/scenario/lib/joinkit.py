@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs with telemetry, drawn by a seed: with a fault that telemetry tells of, healthy, or with what looks like one.
+"""Jobs with telemetry, drawn from a seed: with a fault that telemetry shows, healthy, or with a harmless lookalike.
 
-Each is what `aon sim` makes; the answer of `aon why` is held against the truth beside it."""
+`aon sim` makes each of them; the answer of `aon why` is compared with the truth beside it."""
 import json
 import random
 import subprocess

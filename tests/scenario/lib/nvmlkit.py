@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A state for the stand-in of NVML (tests/sim/nvml.c), made of what nvidia-smi said on real GPUs."""
+"""A state for the stand-in of NVML (tests/sim/nvml.c), made from the output of nvidia-smi on real GPUs."""
 import csv
 import os
 import pathlib

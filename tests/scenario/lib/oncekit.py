@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Exactly once, put to the test: nodes that make up known rows, a relay, two replicas, and whatever can be killed is,
-at random and at each place where a crash hurts. Shared by the scenario cluster_once and bench/once.py."""
+"""Tests exactly-once delivery: nodes that send known rows, a relay, two replicas; every process is killed, at random
+and at each place where a crash could hurt. Shared by the scenario cluster_once and bench/once.py."""
 import json
 import os
 import random

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""aon-collect on BMCs of a test, and what it printed."""
+"""Runs aon-collect on BMCs of a test, and parses its output."""
 import json
 import os
 import subprocess

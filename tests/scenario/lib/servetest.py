@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scenarios of aon serve share: a server of one's own, and ways to ask it."""
+"""Shared by the scenarios of aon serve: a private server, and ways to query it."""
 import http.client
 import json
 import signal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a capture adds to the steps of a PyTorch program, from the program's own clock."""
+"""The time that a capture adds to the steps of a PyTorch program, by the program's own clock."""
 import json
 import socket
 import statistics

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scenarios of PyTorch share: which torch there is, and programs with and without aon."""
+"""Shared by the scenarios of PyTorch: the installed torch, and programs with and without aon."""
 import os
 import pathlib
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the scenarios of the page share: a browser, and a walk through what is served."""
+"""Shared by the scenarios of the page: a browser, and a walk through the served pages."""
 import json
 import os
 import pathlib

@@ -6,12 +6,12 @@ When a job hangs, aond asks the same of its ranks."""
 import json
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
 
 import aonschema
+from aonsample import pythons
 from aontest import ROOT, BUILD, SANITIZED, Daemon, Place, aon, app, app_env, done, find, ok, skip, wait_for
 
 SOURCE = ROOT / "python"
@@ -97,17 +97,6 @@ def end(*procs):
         p.wait()
         p.stdin.close()
         p.stdout.close()
-
-
-def pythons():
-    """Of the versions whose structures are known, those that run here."""
-    for minor in (10, 11, 12, 13):
-        kept = pathlib.Path(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))) / "versions"
-        for exe in (sys.executable, shutil.which(f"python3.{minor}"), *kept.glob(f"3.{minor}.*/bin/python3.{minor}")):
-            if exe and subprocess.run([exe, "-c", f"import sys; sys.exit(sys.version_info[:2] != (3, {minor}))"],
-                                      capture_output=True).returncode == 0:
-                yield minor, exe
-                break
 
 
 def frames(exe, minor):
@@ -328,7 +317,7 @@ for minor, exe in known:
     one_instant(exe, minor)
     between(exe, minor)
 if not known:
-    skip("frames of Python", "no Python 3.10 to 3.13 here")
+    skip("frames of Python", "no Python 3.10 to 3.15 here")
 signals()
 stopped()
 attached()

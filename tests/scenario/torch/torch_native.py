@@ -30,6 +30,7 @@ for version, python in torches():
         print("#", version, "stopped", json.dumps(got))
         ok(got["stacks"] > 300 and got["whole"] >= 0.98 * got["stacks"], f"torch {version}: and those of all that are stopped",
            (got, why))
+        ok(got["compared"] > 200 and got["same"] >= 0.95 * got["compared"], "two registers say the same as all of them", got)
         ok(p.poll() is None, "and it goes on")
     finally:
         p.kill()

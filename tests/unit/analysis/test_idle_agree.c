@@ -60,7 +60,7 @@ static struct trace *made_up(void)
 			break;
 		case 2:
 			e.kind = EVENT_STEP;
-			e.flags = EVENT_LEFT_OUT;
+			e.flags = EVENT_UNSAMPLED;
 			put(&k, e, -1, "step");
 			break;
 		default:

@@ -179,7 +179,7 @@ static void check_steps(void)
 }
 
 /* Steps of which nothing was recorded: what the GPU did in them is not known, and not idle. */
-static void check_left_out(void)
+static void check_unsampled(void)
 {
 	struct trace *t = kit_trace("step 1 1000 1000 1\n"
 				    "step 1 2000 1000 2\n"
@@ -192,7 +192,7 @@ static void check_left_out(void)
 
 	for (size_t i = 0; i < t->events; i++)
 		if (t->event[i].kind == EVENT_STEP && t->event[i].a == 2)
-			t->event[i].flags |= EVENT_LEFT_OUT;
+			t->event[i].flags |= EVENT_UNSAMPLED;
 	if (insight_new(&in, t) < 0)
 		abort();
 	T_OK(in->steps == 2 && in->step[1].number == 3,
@@ -278,7 +278,7 @@ int main(void)
 	for (size_t i = 0; i < T_LEN(idle); i++)
 		check_idle(i);
 	check_steps();
-	check_left_out();
+	check_unsampled();
 	check_tables();
 	check_queue();
 	check_cut_off();

@@ -293,33 +293,33 @@ static void nodes(void)
 
 /* --- what may hang --- */
 
-static void well(struct apart *a, void *arg)
+static void well(struct sandbox *a, void *arg)
 {
 	facts_set(&a->f, "said", "%s", (const char *)arg);
 }
 
-static void refuses(struct apart *a, void *arg)
+static void refuses(struct sandbox *a, void *arg)
 {
 	(void)arg;
-	apart_at(a, "why");
+	sandbox_at(a, "why");
 	a->err = -ENOENT;
 }
 
-static void hangs(struct apart *a, void *arg)
+static void hangs(struct sandbox *a, void *arg)
 {
 	(void)arg;
-	apart_at(a, "waiting for %d", 7);
+	sandbox_at(a, "waiting for %d", 7);
 	pause();
 }
 
-static void crashes(struct apart *a, void *arg)
+static void crashes(struct sandbox *a, void *arg)
 {
 	(void)arg;
-	apart_at(a, "falling");
+	sandbox_at(a, "falling");
 	raise(SIGKILL);
 }
 
-static void floods(struct apart *a, void *arg)
+static void floods(struct sandbox *a, void *arg)
 {
 	(void)arg;
 	for (int i = 0; i < 8000; i++) {
@@ -332,19 +332,20 @@ static void floods(struct apart *a, void *arg)
 
 static void processes(void)
 {
-	char at[APART_AT] = "";
+	char at[SANDBOX_AT] = "";
 	struct facts f = { 0 };
 
-	T_OK(!apart(&f, 20000, well, (void *)"yes", at) && !strcmp(facts_get(&f, "said"), "yes"),
+	T_OK(!sandbox_run(&f, 20000, well, (void *)"yes", at) &&
+		     !strcmp(facts_get(&f, "said"), "yes"),
 	     "what is asked apart comes back");
-	T_OK(apart(&f, 20000, refuses, NULL, at) == -ENOENT && !strcmp(at, "why"),
+	T_OK(sandbox_run(&f, 20000, refuses, NULL, at) == -ENOENT && !strcmp(at, "why"),
 	     "so does a refusal, and why");
-	T_OK(apart(&f, 200, hangs, NULL, at) == -ETIMEDOUT && !strcmp(at, "waiting for 7"),
+	T_OK(sandbox_run(&f, 200, hangs, NULL, at) == -ETIMEDOUT && !strcmp(at, "waiting for 7"),
 	     "who hangs is killed, and where is told");
-	T_OK(apart(&f, 20000, crashes, NULL, at) == -EIO && !strcmp(at, "falling"),
+	T_OK(sandbox_run(&f, 20000, crashes, NULL, at) == -EIO && !strcmp(at, "falling"),
 	     "who crashes takes nobody along");
-	T_OK(!apart(&f, 20000, floods, NULL, at) && f.n == 8001, "much comes back whole (%zu)",
-	     f.n);
+	T_OK(!sandbox_run(&f, 20000, floods, NULL, at) && f.n == 8001,
+	     "much comes back whole (%zu)", f.n);
 	facts_fini(&f);
 }
 

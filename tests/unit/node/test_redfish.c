@@ -354,7 +354,7 @@ static void trees(void)
 	a = redfish_tree_add(&t, "/redfish/v1/");
 	T_OK(a && redfish_tree_add(&t, "/redfish/v1") == a &&
 		     redfish_tree_add(&t, "/redfish/v1/Chassis") && !redfish_tree_add(&t, "/x") &&
-		     t.left_out == 1,
+		     t.dropped == 1,
 	     "a resource is met once, and what is too many is counted");
 	redfish_tree_fini(&t);
 	T_OK(redfish_use_of("#Sensor.v1_7_0.Sensor") == USE_POLL &&

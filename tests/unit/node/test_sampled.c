@@ -143,7 +143,7 @@ static void step(struct run *r, const struct program *p, uint64_t number, uint64
 		weigh_step(&r->weigh, *now - 10000, next);
 	e.b = w > 1 ? w : 0;
 	if (!w) {
-		e.flags = EVENT_LEFT_OUT;
+		e.flags = EVENT_UNSAMPLED;
 		e.name = LEFT;
 	}
 	*(w ? &r->on : &r->off) += 1;
@@ -181,7 +181,7 @@ static void test_program(const struct program *p, const char *name)
 
 	for (uint64_t seed = 1; seed <= RUNS; seed++) {
 		run_one(&r, p, seed);
-		told = told && r.sampled.left_out == r.off;
+		told = told && r.sampled.unsampled == r.off;
 		sum = chosen_sum(&r.chosen, r.of_block, 1);
 		block += ((sum.ns + r.before) / r.truth[0] - 1) / RUNS;
 		in_blocks += fabs(sum.ns + r.before - r.truth[0]) <= sampled_error(sum.variance);

@@ -344,7 +344,7 @@ static void test_bounds(void)
 	stepper_free(s);
 }
 
-static void test_left_out(void)
+static void test_unsampled(void)
 {
 	struct stepper *s = make(true);
 	struct event e = ev(EVENT_STEP, 0, THREAD, at(1), 100 * MS);
@@ -382,7 +382,7 @@ int main(void)
 	test_pairs();
 	test_partial();
 	test_bounds();
-	test_left_out();
+	test_unsampled();
 	test_pause();
 	recorder_names_fini(&names);
 	return t_done();

@@ -76,7 +76,7 @@ static uint64_t hidden_until(struct tile_view *v, uint32_t thread, uint64_t from
 		v->comm_mark = false;
 		for (size_t i = 0; i < c.n; i++) {
 			if (view_piece(v, &c, i, &p) <= 0 || p.track != thread ||
-			    p.kind != EVENT_STEP || !(p.flags & EVENT_LEFT_OUT) ||
+			    p.kind != EVENT_STEP || !(p.flags & EVENT_UNSAMPLED) ||
 			    p.start_ns < end || p.start_ns == p.end_ns)
 				continue;
 			end = p.end_ns;
@@ -343,7 +343,7 @@ static struct trace *random_trace(unsigned events, unsigned bits, uint64_t from)
 			 : what < 8 ? EVENT_RANGE
 			 : what < 9 ? EVENT_API
 				    : EVENT_STEP;
-		e.flags |= e.kind == EVENT_STEP && below(2) ? EVENT_LEFT_OUT : 0;
+		e.flags |= e.kind == EVENT_STEP && below(2) ? EVENT_UNSAMPLED : 0;
 		if (e.kind == EVENT_API)
 			e.name = kit_name(&k, calls);
 		kit_add(&k, &e, what < 7 ? (int)below(2) : -1, below(2));
@@ -429,7 +429,7 @@ static void test_small(void)
 }
 
 /* A step that was left out is told from those that were recorded, at every level. */
-static void test_left_out(void)
+static void test_unsampled(void)
 {
 	struct kit k = { 0 };
 	struct tile_opts o = { 0 };
@@ -447,7 +447,7 @@ static void test_left_out(void)
 				   .start_ns = 1000000ull * i,
 				   .dur_ns = 1000000,
 				   .name = kit_name(&k, "train"),
-				   .flags = i % 4 ? EVENT_LEFT_OUT : 0 };
+				   .flags = i % 4 ? EVENT_UNSAMPLED : 0 };
 
 		kit_add(&k, &e, -1, 0);
 	}
@@ -1001,7 +1001,7 @@ int main(void)
 {
 	kit_begin();
 	test_small();
-	test_left_out();
+	test_unsampled();
 	test_tracks();
 	test_random();
 	test_dense();

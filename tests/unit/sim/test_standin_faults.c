@@ -42,7 +42,7 @@ static void look(const uint8_t *r)
 		return;
 	order_wrong += start < last_start;
 	last_start = start;
-	last_ms = (long)(start / 1000000 % 1000000000);
+	last_ms = (long)(start / 1000000);
 	if (first_ms < 0)
 		first_ms = last_ms;
 }

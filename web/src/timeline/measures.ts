@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Series of telemetry: what the server says of them, and how people read their values.
+// Series of telemetry: their data from the server, and the display of their values.
 import type { Reply } from '../api';
 import * as fmt from '../fmt';
 import { t, type Key } from '../i18n';

@@ -6,7 +6,7 @@ import { t as say } from '../i18n';
 import * as fmt from '../fmt';
 import { font, ticks } from '../plot';
 import { ink, words } from '../ink';
-import { LANE_H, type Row } from './rows';
+import { DEPTH_H, type Row } from './rows';
 import type { TileStore, Track } from './store';
 import { before, CELLS, picture, type Counter, type Exact, type Tile } from './tile';
 
@@ -169,7 +169,7 @@ function paintExact(g: CanvasRenderingContext2D, e: Exact, r: Row, y: number, h:
 		const start = e.start[i]!, end = start + e.dur[i]!;
 		if (start > s.win.t1) break;
 		if (end < s.win.t0) continue;
-		const depth = r.lanes ? Math.min(e.depth[i]!, r.lanes - 1) : 0;
+		const depth = r.depths ? Math.min(e.depth[i]!, r.depths - 1) : 0;
 		const x0 = Math.max(X(start), s.gutter - 2), x1 = Math.min(X(end), s.gutter + 100000), w = Math.max(x1 - x0, 0.6);
 		const { fill, cls, dim: other } = nameColour(g, s, e.name[i]!, r.track), dim = other || (s.long !== null && (e.dur[i]! < s.long[0] || e.dur[i]! >= s.long[1]));
 		// Thousands within one pixel are one rectangle.
@@ -177,14 +177,14 @@ function paintExact(g: CanvasRenderingContext2D, e: Exact, r: Row, y: number, h:
 		lastX = Math.floor(x0);
 		lastFill = fill;
 		lastDepth = depth;
-		const yy = r.lanes ? y + depth * LANE_H : y, hh = r.lanes ? LANE_H - 1 : h;
+		const yy = r.depths ? y + depth * DEPTH_H : y, hh = r.depths ? DEPTH_H - 1 : h;
 		g.globalAlpha = dim ? 0.22 : 1;
 		g.fillStyle = fill;
 		g.fillRect(x0, yy, w > 3 ? w - 1 : w, hh);
-		if (w >= 40 && (r.lanes || r.track?.kind !== 'thread')) {
+		if (w >= 40 && (r.depths || r.track?.kind !== 'thread')) {
 			const n = s.store.names.get(e.name[i]!);
 			// Of streams together, the next one may lie over the end of this one: words end where it begins.
-			const until = !r.lanes && i + 1 < e.n ? Math.min(x1, X(e.start[i + 1]!)) : x1;
+			const until = !r.depths && i + 1 < e.n ? Math.min(x1, X(e.start[i + 1]!)) : x1;
 			const from = Math.max(x0, s.gutter) + 4, room = Math.floor((Math.min(until, 1e5) - from - 3) / 6.7);
 			if (n && room > 2) words(g, fmt.label(n.name, room), from, yy + hh / 2 + 0.5, room * 6.7, ink(cls));
 		}
@@ -264,7 +264,7 @@ function overlays(g: CanvasRenderingContext2D, X: (t: number) => number, w: numb
 		const x0 = X(s.sel.start), x1 = X(s.sel.start + s.sel.dur);
 		g.strokeStyle = colour('mark');
 		g.lineWidth = 2;
-		if (r) g.strokeRect(x0 - 1, s.top + r.y - s.scroll, Math.max(3, x1 - x0 + 1), r.lanes ? r.h - 1 : r.h - 1);
+		if (r) g.strokeRect(x0 - 1, s.top + r.y - s.scroll, Math.max(3, x1 - x0 + 1), r.depths ? r.h - 1 : r.h - 1);
 		else {
 			g.fillStyle = colour('mark');
 			g.globalAlpha = 0.12;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the drawer says of an event, and of a stretch of time.
+// The drawer's text for an event, and for a stretch of time.
 import type { EventInfo, Selected } from '../api';
 import { h, name } from '../dom';
 import * as fmt from '../fmt';

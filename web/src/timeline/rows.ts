@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which tracks stand where. Ranks that are alike are folded into one line: 8 or 8,000 start as a few.
+// The layout of tracks. Similar ranks are folded into one line: 8 or 8,000 start as a few.
 import { t } from '../i18n';
 import type { Track } from './store';
 
 export const ROW_H = 20;
-export const LANE_H = 15;
-const LANES = 8; // of an open thread, at most: ranges within ranges
+export const DEPTH_H = 15;
+const DEPTHS = 8; // of an open thread, at most: ranges within ranges
 
 export interface Row {
 	y: number;
@@ -15,7 +15,7 @@ export interface Row {
 	track: Track | null; // null: a line of text
 	group: string | null; // what folding it means; null: nothing to fold
 	folded: boolean;
-	lanes: number; // 0: one, the innermost on top
+	depths: number; // 0: one, the innermost on top
 	key: string;
 }
 
@@ -41,7 +41,7 @@ export function layout(tracks: Track[], f: Folds, ranks: number[] | null, show: 
 	const rows: Row[] = [];
 	let y = 0;
 	const push = (r: Omit<Row, 'y' | 'h'> & { h?: number }) => {
-		const h = r.h ?? (r.lanes ? r.lanes * LANE_H + 4 : ROW_H);
+		const h = r.h ?? (r.depths ? r.depths * DEPTH_H + 4 : ROW_H);
 		rows.push({ ...r, y, h });
 		y += h;
 	};
@@ -56,7 +56,7 @@ export function layout(tracks: Track[], f: Folds, ranks: number[] | null, show: 
 		const mine = kids.get(tr.id) ?? [];
 		const key = `t${tr.id}`, thread = tr.kind === 'thread';
 		const open = f.open.has(key) || (!f.closed.has(key) && (thread ? tr.n * 10 >= (busiest.get(rankKey(tr))?.n ?? 0) : true));
-		push({ label: tr.kind === 'counter' && tr.gpu !== null ? `${tr.label} · GPU ${tr.gpu}` : tr.label, indent, track: tr, group: mine.length || thread ? key : null, folded: !open, lanes: thread && open ? Math.min(LANES, deep(tr)) : 0, key,
+		push({ label: tr.kind === 'counter' && tr.gpu !== null ? `${tr.label} · GPU ${tr.gpu}` : tr.label, indent, track: tr, group: mine.length || thread ? key : null, folded: !open, depths: thread && open ? Math.min(DEPTHS, deep(tr)) : 0, key,
 			h: tr.kind === 'counter' ? 30 : undefined });
 		if (open) for (const k of sorted(mine)) put(k, indent + 1);
 	};
@@ -78,12 +78,12 @@ export function layout(tracks: Track[], f: Folds, ranks: number[] | null, show: 
 		}
 		if (keys.length > 1) {
 			const key = `g${k}`, folded = f.closed.has(key);
-			push({ label: rank !== null && rank >= 0 ? t('rank', { n: rank }) : t('timeline.pid', { pid: list[0]!.pid ?? '-' }), indent: 0, track: null, group: key, folded, lanes: 0, key });
+			push({ label: rank !== null && rank >= 0 ? t('rank', { n: rank }) : t('timeline.pid', { pid: list[0]!.pid ?? '-' }), indent: 0, track: null, group: key, folded, depths: 0, key });
 			if (folded) continue;
 		}
 		for (const tr of sorted(list.filter((x) => !x.parent))) put(tr, keys.length > 1 ? 1 : 0);
 	}
-	if (hide.length) push({ label: t('timeline.folded', { list: spans(hide), n: hide.length }), indent: 0, track: null, group: 'alike', folded: true, lanes: 0, key: 'alike' });
+	if (hide.length) push({ label: t('timeline.folded', { list: spans(hide), n: hide.length }), indent: 0, track: null, group: 'alike', folded: true, depths: 0, key: 'alike' });
 	return rows;
 }
 

@@ -9,7 +9,7 @@ import { say } from '../frame';
 import { t } from '../i18n';
 import { go, state, type Range } from '../state';
 import { paint, type Flow, type Scene } from './paint';
-import { layout, LANE_H, type Folds, type Row } from './rows';
+import { layout, DEPTH_H, type Folds, type Row } from './rows';
 import { TileStore, type Track } from './store';
 import { paintStrip } from './strip';
 import { before, busy, type Tile } from './tile';
@@ -199,7 +199,7 @@ export abstract class Stage {
 		this.annotate();
 		this.settled();
 		this.calm = true;
-		this.unfoldLanes();
+		this.unfoldDepths();
 	}
 
 	protected annotate(): void {
@@ -208,8 +208,8 @@ export abstract class Stage {
 		this.note.className = s.failed ? 'warn' : 'dim';
 	}
 
-	/** Ranges within ranges get lanes of their own where they are told apart. */
-	protected unfoldLanes(): void {
+	/** Ranges within ranges get rows of their own where they can be distinguished. */
+	protected unfoldDepths(): void {
 		let changed = false;
 		for (const r of this.rows) {
 			if (r.track?.kind !== 'thread') continue;
@@ -285,10 +285,10 @@ export abstract class Stage {
 		if (!r?.track || x < this.gutter()) return null;
 		const tile = this.tileAt(r.track, ns), px = (this.win[1] - this.win[0]) / Math.max(1, this.body.el.clientWidth - this.gutter());
 		if (tile?.exact) {
-			const e = tile.exact, lane = r.lanes ? Math.floor((y - TOP + this.scroller.scrollTop - r.y) / LANE_H) : -1;
+			const e = tile.exact, depth = r.depths ? Math.floor((y - TOP + this.scroller.scrollTop - r.y) / DEPTH_H) : -1;
 			for (let i = before(e, ns + px); i >= 0 && e.start[i]! >= ns - e.longest - px; i--) {
 				if (e.start[i]! + e.dur[i]! < ns - px) continue;
-				if (lane >= 0 && Math.min(e.depth[i]!, r.lanes - 1) !== lane) continue;
+				if (depth >= 0 && Math.min(e.depth[i]!, r.depths - 1) !== depth) continue;
 				return { track: r.track, start: e.start[i]!, dur: e.dur[i]!, id: e.id[i]!, name: e.name[i]! };
 			}
 			return null;

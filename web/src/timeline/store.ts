@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles that are here, and those that are on their way. What is seen is asked for first; while a
-// tile is missing, the coarser one that covers it is drawn instead, as maps do.
+// Tiles that are loaded, and those on their way. Visible tiles are requested first; while a tile is
+// missing, the coarser one that covers it is drawn instead, as maps do.
 import { address, get, runPath, source, type Bytes, type Reply } from '../api';
 import { CLASSES, classOf } from '../classes';
 import { CELLS, decode, KINDS, type Tile } from './tile';

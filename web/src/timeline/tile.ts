@@ -141,7 +141,7 @@ function counter(r: Reader): Counter {
 
 function exact(r: Reader, t0: number): Exact {
 	const start: number[] = [], dur: number[] = [], name: number[] = [], id: number[] = [], depth: number[] = [];
-	const open: number[] = []; // by lane, where its last event ends
+	const open: number[] = []; // by row, where its last event ends
 	let end = t0, last = 0, deepest = 0, longest = 0;
 	while (r.more()) {
 		const s = end + r.zigzag(), d = r.varint();
@@ -151,12 +151,12 @@ function exact(r: Reader, t0: number): Exact {
 		name.push(r.varint());
 		last += r.zigzag();
 		id.push(last);
-		// The first lane that is free: below what encloses it, beside what only overlaps.
-		let lane = open.findIndex((e) => e <= s);
-		if (lane < 0) lane = open.length;
-		open[lane] = end;
-		depth.push(Math.min(255, lane));
-		deepest = Math.max(deepest, lane);
+		// The first row that is free: below what encloses it, beside what only overlaps.
+		let row = open.findIndex((e) => e <= s);
+		if (row < 0) row = open.length;
+		open[row] = end;
+		depth.push(Math.min(255, row));
+		deepest = Math.max(deepest, row);
 		longest = Math.max(longest, d);
 	}
 	return { n: start.length, start: Float64Array.from(start), dur: Float64Array.from(dur), name: Uint32Array.from(name),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The picture as a table, for who cannot see it: what is in view, the longest first.
+// The picture as a table, for people who cannot see it: the visible events, the longest first.
 import { CLASSES } from '../classes';
 import { name } from '../dom';
 import * as fmt from '../fmt';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Captures from the page: what is wanted, how far it is, what came of it. aond decides who may.
+// Captures from the page: the request, its progress, its result. aond decides who may capture.
 import { get, post, runPath, source, type Reply, type Run } from '../api';
 import { button, fill, h, name } from '../dom';
 import * as fmt from '../fmt';

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which code asked for this GPU time, and where were threads? Frames are grey; the leaf is a kernel and has its class's
-// colour, or the state of a sampled thread.
+// Which code launched this GPU work, and where were threads? Frames are grey; the leaf is a kernel and
+// has its class's colour, or is the state of a sampled thread.
 import { get, runPath, type Flame, type Run } from '../api';
 import { classOf as kernelClass, colour, forced, texture, type ClassId } from '../classes';
 import { button, canvas, fill, h } from '../dom';

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Limited by memory, by math, or by neither? Kernels against the roofs of their device, log-log.
+// Limited by memory, by math, or by neither? Kernels against the roofline bounds of their device,
+// log-log.
 import { get, runPath, type Roofline } from '../api';
 import { classOf, colour } from '../classes';
 import { canvas, fill, h } from '../dom';

@@ -7,7 +7,7 @@ import { drawer, say, setFinder, toast } from '../frame';
 import { t } from '../i18n';
 import type { Command } from '../keys';
 import { go, state, type Range, type State } from '../state';
-import { Lanes } from '../timeline/lanes';
+import { TelemetryPlot } from '../timeline/telemetry';
 import { areaPanel, eventPanel } from '../timeline/panel';
 import { steer, type Steered } from '../timeline/pointer';
 import { Stage } from '../timeline/stage';
@@ -25,7 +25,7 @@ class Timeline extends Stage implements Shown, Steered {
 	private twinShown = false;
 	private readonly tools = h('div', { class: 'tl-bar' });
 	private readonly twin = h('div', { class: 'twin hidden', tabindex: -1 });
-	readonly lanes = new Lanes(this.run, { window: () => this.win, gutter: () => this.gutter(), pointer: () => this.hover?.x ?? null });
+	readonly telemetry = new TelemetryPlot(this.run, { window: () => this.win, gutter: () => this.gutter(), pointer: () => this.hover?.x ?? null });
 	keys: Command[] = [];
 
 	constructor(host: HTMLElement, run: Run) {
@@ -53,13 +53,13 @@ class Timeline extends Stage implements Shown, Steered {
 			return empty(this.host, 'timeline.empty', 'timeline.empty.what', 'aon doctor');
 		}
 		document.documentElement.style.setProperty('--gutter', `${this.gutter()}px`);
-		fill(this.host, h('div', { class: 'tl' }, this.tools, this.strip.el, h('div', { class: 'tl-body' }, this.body.el, this.scroller), this.lanes.el, this.twin));
+		fill(this.host, h('div', { class: 'tl' }, this.tools, this.strip.el, h('div', { class: 'tl-body' }, this.body.el, this.scroller), this.telemetry.el, this.twin));
 		this.paintTools();
 		this.listen();
 		recolour(state.classes);
 		this.place();
 		void this.readOn().then(() => later(LONG)).then(this.begun); // or there was nothing to draw
-		void this.drawn.then(() => Promise.all([this.loadSteps(), this.loadSlow(), this.loadLanes()]));
+		void this.drawn.then(() => Promise.all([this.loadSteps(), this.loadSlow(), this.loadTelemetry()]));
 		if (state.q) void this.loadHits();
 		await this.readSelection(state.sel);
 		setFinder((q) => this.find(q));
@@ -111,14 +111,14 @@ class Timeline extends Stage implements Shown, Steered {
 		this.draw();
 	}
 
-	private async loadLanes(): Promise<void> {
-		await this.lanes.look();
+	private async loadTelemetry(): Promise<void> {
+		await this.telemetry.look();
 		if (!this.closed) this.paintTools();
 	}
 
 	override draw(): void {
 		super.draw();
-		this.lanes?.picture.redraw(); // not yet there while the stage is made
+		this.telemetry?.picture.redraw(); // not yet there while the stage is made
 	}
 
 	/** Of many ranks, those that a finding names are not folded. */
@@ -141,7 +141,7 @@ class Timeline extends Stage implements Shown, Steered {
 			state.q && this.hits.length ? h('span', { class: 'dim hits' }, t(this.moreHits ? 'timeline.hitsmore' : 'timeline.hits', { n: fmt.count(this.hits.length) })) : null,
 			this.folds.only ? button(t('timeline.only') + ' ×', () => { this.folds.only = null; this.paintTools(); this.place(); }, { 'aria-pressed': 'true' }) : null,
 			h('span', { class: 'grow' }), this.note,
-			button(t('tele.title'), () => this.toggleLanes(), { title: 'G', 'aria-pressed': String(this.lanes.open()) }),
+			button(t('tele.title'), () => this.toggleTelemetry(), { title: 'G', 'aria-pressed': String(this.telemetry.open()) }),
 			button(t('timeline.table'), () => this.toggleTwin(), { title: 'Alt+T', 'aria-pressed': String(this.twinShown) }));
 	}
 
@@ -314,7 +314,7 @@ class Timeline extends Stage implements Shown, Steered {
 			c('M', 'key.mark', () => { this.marks.push(this.hover ? this.time(this.hover.x) : (this.win[0] + this.win[1]) / 2); this.draw(); }),
 			c('Shift+M', 'key.unmark', () => { this.marks = []; this.draw(); }),
 			c('R', 'key.range', () => this.toRange()), c('X', 'key.fold', () => { const r = this.rows.find((x) => x.key === this.current); if (r) this.fold(r); }),
-			c('I', 'key.pin', () => this.pin()), c('O', 'key.others', () => this.others()), c('Alt+T', 'key.table', () => this.toggleTwin()), c('G', 'key.tele', () => this.toggleLanes()),
+			c('I', 'key.pin', () => this.pin()), c('O', 'key.others', () => this.others()), c('Alt+T', 'key.table', () => this.toggleTwin()), c('G', 'key.tele', () => this.toggleTelemetry()),
 		];
 	}
 
@@ -360,7 +360,7 @@ class Timeline extends Stage implements Shown, Steered {
 
 	private listen(): void {
 		steer(this.body.el, this);
-		steer(this.lanes.picture.el, this.below());
+		steer(this.telemetry.picture.el, this.below());
 		this.scroller.addEventListener('scroll', () => this.draw());
 		const strip = (e: PointerEvent) => {
 			if (!(e.buttons & 1)) return;
@@ -374,18 +374,18 @@ class Timeline extends Stage implements Shown, Steered {
 		window.addEventListener('aon-share', this.saved);
 	}
 
-	/** What the pointer does on the lanes: the same in time, and nothing of tracks. */
+	/** What the pointer does on the telemetry: the same in time, and nothing of tracks. */
 	private below(): Steered {
 		const nothing = () => {}, now = () => this.target;
 		return {
-			get target() { return now(); }, gutter: () => this.gutter(), time: (x) => this.time(x), snap: (x) => this.time(x), point: (at) => this.point(at && { x: at.x, y: -1e6 }), tip: (x) => this.lanes.tip(x),
+			get target() { return now(); }, gutter: () => this.gutter(), time: (x) => this.time(x), snap: (x) => this.time(x), point: (at) => this.point(at && { x: at.x, y: -1e6 }), tip: (x) => this.telemetry.tip(x),
 			click: nothing, fitAt: nothing, show: (r) => this.show(r), jump: (r) => this.jump(r), select: (r, done) => this.select(r, done), zoom: (k, at) => this.zoom(k, at), pan: (k) => this.pan(k),
-			scroll: (px) => this.lanes.scroll(px),
+			scroll: (px) => this.telemetry.scroll(px),
 		};
 	}
 
-	private toggleLanes(): void {
-		this.lanes.toggle();
+	private toggleTelemetry(): void {
+		this.telemetry.toggle();
 		this.paintTools();
 	}
 
@@ -455,14 +455,14 @@ class Timeline extends Stage implements Shown, Steered {
 	private twinRows: TwinRow[] = [];
 
 	protected settled(): void {
-		this.lanes.settle();
+		this.telemetry.settle();
 		this.paintTwin();
 	}
 
 	private paintTwin(): void {
 		const mid = Math.max(0, (this.win[0] + this.win[1]) / 2), seen = this.visible(this.body.el.clientHeight).map((r) => r.track!);
 		this.twinRows = twinRows(this.store, seen, this.win[0], this.win[1], (tr) => this.tileAt(tr, mid), (tr) => this.busyOf(tr));
-		fill(this.twin, twinTable(this.twinRows, (id) => go({ sel: `e:${id}` }, false)), this.lanes.twin());
+		fill(this.twin, twinTable(this.twinRows, (id) => go({ sel: `e:${id}` }, false)), this.telemetry.twin());
 	}
 
 	// ---- of the frame
@@ -471,7 +471,7 @@ class Timeline extends Stage implements Shown, Steered {
 		if (now.classes !== was.classes) recolour(now.classes);
 		if (now.q !== was.q || now.d !== was.d) void this.loadHits();
 		if (now.ranks !== was.ranks) this.place();
-		this.lanes.update(was.tele);
+		this.telemetry.update(was.tele);
 		if (now.w && now.w !== was.w && (Math.abs(now.w[0] - this.target[0]) > 1 || Math.abs(now.w[1] - this.target[1]) > 1) && Date.now() - this.save > 50) {
 			this.target = now.w;
 		}
@@ -486,7 +486,7 @@ class Timeline extends Stage implements Shown, Steered {
 	tick(): void {
 		void (async () => {
 			if (this.store.partial) return; // readOn() is at it
-			if (await this.renew().then(() => !this.closed, () => false)) void Promise.all([this.loadSteps(), this.lanes.look()]);
+			if (await this.renew().then(() => !this.closed, () => false)) void Promise.all([this.loadSteps(), this.telemetry.look()]);
 		})();
 	}
 
@@ -496,7 +496,7 @@ class Timeline extends Stage implements Shown, Steered {
 
 	close(): void {
 		this.closed = true;
-		this.lanes.close();
+		this.telemetry.close();
 		this.looking?.abort();
 		clearTimeout(this.late);
 		window.removeEventListener('aon-theme', this.themed);

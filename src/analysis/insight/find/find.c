@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find.c - runs every rule where it is worst, keeps what fired, the costliest first. */
+/* find.c - runs every rule where it is worst, and keeps those that fired, the costliest first. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -138,7 +138,7 @@ static void expect(struct finding *f)
 			 fmt_time(now, base));
 }
 
-/* False: not worth saying, or it cannot be said with evidence. */
+/* False: not worth reporting, or without evidence. */
 static bool fill(const struct insight *in, struct finding *f)
 {
 	const struct family_row *row = &family_table[f->family];
@@ -211,7 +211,7 @@ int findings_new(struct findings **out, const struct insight *in)
 		look(in, k, fs);
 	qsort(fs->f, fs->n, sizeof(*fs->f), costliest);
 	fs->recorded_steps = in->steps;
-	fs->of_steps = in->steps + in->left_out;
+	fs->of_steps = in->steps + in->unsampled;
 	*out = fs;
 	return 0;
 }

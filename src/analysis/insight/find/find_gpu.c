@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find_gpu.c - rules on what a GPU itself does: copies, small kernels, computing, memory. */
+/* find_gpu.c - rules on the work of a GPU itself: copies, small kernels, compute, memory. */
 #include <stdio.h>
 
 #include "insight/find/finding.h"

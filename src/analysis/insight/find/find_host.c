@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find_host.c - rules on GPUs that wait for their host: input, launching, CPU, waits. */
+/* find_host.c - rules on GPUs that wait for their host: input, launches, CPU, synchronization. */
 #include <stdio.h>
 #include <string.h>
 

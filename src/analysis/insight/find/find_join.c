@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find_join.c - what telemetry explains, as findings; see join.h. */
+/* find_join.c - turns what telemetry explains into findings; see join.h. */
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find_ranks.c - rules on ranks: communication that is not hidden, late ranks, unequal work. */
+/* find_ranks.c - rules on ranks: exposed communication, late ranks, unequal work. */
 #include <stdio.h>
 
 #include "insight/find/finding.h"

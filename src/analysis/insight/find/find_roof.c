@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * find_roof.c - the rule on kernels that are far from what the GPU could do.
+ * find_roof.c - the rule on kernels that are far below what the GPU can do.
  *
- * The expected time of a matrix product is its model's; of other kernels it is the time at
- * which they would be near their roofline bound (ROOF_NEAR). Time beyond that is the cost.
- * Those that a launch explains are small kernels, another rule's.
+ * The expected time of a matrix product is its model's; that of any other kernel is the time at
+ * which it would be near its roofline bound (ROOF_NEAR). The time beyond is the cost. Kernels whose
+ * time the launch explains are small kernels, which have a rule of their own.
  */
 #include <inttypes.h>
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * find_traffic.c - rules on copies and collectives that take longer than their wires need. Waiting
- * for late ranks does not count, and transfers hidden behind computing cost nothing.
+ * find_traffic.c - rules on copies and collectives that take longer than their links need. Waiting
+ * for late ranks does not count, and transfers hidden behind compute cost nothing.
  */
 #include <stdio.h>
 

@@ -43,8 +43,8 @@ struct fact {
 struct finding {
 	enum family family;
 	enum sureness sure;
-	int32_t rank;                    /* whom it is about, or TRACE_NO_RANK */
-	const struct insight_device *on; /* where the cost was measured: where it is most */
+	int32_t rank;                    /* the rank that it is about, or TRACE_NO_RANK */
+	const struct insight_device *on; /* where the cost was measured: where it is highest */
 	uint64_t cost_ns;                /* over the whole span of `on` */
 	double share;                    /* of that span */
 	uint64_t gain_lo_ns, gain_hi_ns; /* what fixing it should bring, over the span */
@@ -59,7 +59,7 @@ struct finding {
 	size_t facts, events;
 };
 
-/* What a rule saw where it is worst, whether or not it fired. */
+/* The result of a rule where it is worst, whether or not it fired. */
 struct checked {
 	uint64_t cost_ns;
 	double share;
@@ -102,7 +102,10 @@ extern const struct rule rule_compile, rule_roof, rule_slow_copies, rule_slow_li
 extern const struct rule rule_comm, rule_straggler, rule_imbalance;
 extern const struct rule rule_cause[CAUSES];
 
-/* What telemetry says slows the kernels of a device the most, or NULL; its title, of which `out` has room. */
+/*
+ * The state that slows the kernels of a device the most, by telemetry, or NULL; writes its title to
+ * `out`.
+ */
 const struct join_verdict *finding_cause(const struct insight *in, const struct insight_device *d);
 void finding_cause_title(const struct insight *in, const struct insight_device *d, enum cause c,
 			 char *out, size_t cap);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* join.c - work and telemetry, added up by bins of time; see join.h. */
+/* join.c - adds up work and telemetry by bins of time; see join.h. */
 #include "insight/find/join.h"
 
 #include <errno.h>
@@ -141,7 +141,7 @@ void join_work(struct join *j, uint32_t key, uint64_t start_ns, uint64_t dur_ns)
 	double ln = log(dur_ns ? (double)dur_ns : 1);
 
 	if (key == UINT32_MAX)
-		j->left_out++;
+		j->dropped++;
 	if (key >= j->keys || !bin_of(j, start_ns, &bin))
 		return;
 	c = &j->key[key].cell[bin];

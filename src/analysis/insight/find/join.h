@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * join.h - how long work took against what the node and its devices said of themselves meanwhile.
+ * join.h - relates how long work took to the telemetry of the node and its devices at that time.
  *
  *	join_new(&j, begin, width, bins)
- *	join_device(), join_key(), join_work()    kernels, copies, exchanges and calls, as they were
+ *	join_device(), join_key(), join_work()    kernels, copies, collectives, calls
  *	join_owner(), join_hold(), join_count()   telemetry, in any order
  *	join_judge(j)                             which state made what slower
  *
- * Time is cut into bins. A cause (cause.tbl.h) is reported for a device where, in the same bins, its state is
- * out of line, the work that it can slow takes longer, by an amount that it can explain, and what it
- * cannot slow does not tell of something else. Longer than in the device's other bins, less what its like
- * did meanwhile; or, where there are none, than its like. Otherwise nothing is reported.
+ * Time is cut into bins. A cause (cause.tbl.h) is reported for a device if, in the same bins, its
+ * state is abnormal, the work that it can slow takes longer by an amount that it can explain, and
+ * the work that it cannot slow does not point elsewhere. "Longer" compares with the device's other
+ * bins, less the change of its peers at that time; without other bins it compares with the peers.
+ * Otherwise nothing is reported.
  *
  * Pure: no clock, no file.
  */
@@ -22,14 +23,14 @@
 
 #include "base/map.h"
 
-/* What limits work, as far as its name tells: what it follows. */
+/* The resource that limits a piece of work, as far as its name tells. */
 enum join_class {
 	JOIN_COMPUTE, /* the SM clock */
 	JOIN_MEMORY,  /* the memory's */
 	JOIN_OTHER,   /* not known */
 	JOIN_COPY,    /* the link to the host */
-	JOIN_COMM,    /* links to other devices: the least time that an exchange took */
-	JOIN_NET,     /* the network: the same, of exchanges between nodes; told by join_judge() */
+	JOIN_COMM,    /* links to other devices: the shortest time of a collective */
+	JOIN_NET,     /* the network: the same between nodes; set by join_judge() */
 	JOIN_HOST,    /* CPUs: calls, and kernels of devices that are CPUs */
 	JOIN_CLASSES
 };
@@ -83,7 +84,7 @@ extern const struct signal_row signal_table[SIGNALS];
 #define JOIN_NAME     72u
 #define JOIN_NAMES    3u
 
-/* What one key did in one bin. */
+/* The work of one key in one bin. */
 struct join_cell {
 	uint32_t n;
 	float least; /* ln of ns */
@@ -91,23 +92,25 @@ struct join_cell {
 	double ns;
 };
 
-/* Work that is comparable with itself over time: a kernel and geometry of a device, an exchange. */
+/*
+ * Work that is comparable with itself over time: a kernel and geometry of a device, a collective.
+ */
 struct join_key {
 	uint32_t device;
 	enum join_class class;
 	uint64_t same;  /* the same on all devices that do it */
-	uint64_t group; /* of exchanges: who takes part; they end together */
-	uint32_t size;  /* how many do; 0: not known */
+	uint64_t group; /* of collectives: the group; all its members end together */
+	uint32_t size;  /* size of the group; 0: not known */
 	char name[JOIN_NAME];
 	uint64_t n;
 	double ns;
-	double mid, all; /* told by join_judge(): ln of ns, its median; that of all devices */
+	double mid, all;        /* set by join_judge(): ln of ns, its median; that of all devices */
 	struct join_cell *cell; /* owned, by bin */
 };
 
-/* Whose telemetry it is: a device, a node or a job's cgroup. */
+/* The owner of telemetry: a device, a node or a job's cgroup. */
 struct join_owner {
-	double *sum[SIGNALS], *weight[SIGNALS]; /* owned, by bin; NULL: was never said */
+	double *sum[SIGNALS], *weight[SIGNALS]; /* owned, by bin; NULL: never measured */
 };
 
 struct join_device {
@@ -116,10 +119,10 @@ struct join_device {
 	bool cpu;
 	uint32_t owner[JOIN_SCOPES]; /* + 1; 0: none */
 	double *busy;       /* owned, by bin: ns in which its busiest stream ran something */
-	size_t first, keys; /* told by join_judge(): into key[] */
+	size_t first, keys; /* set by join_judge(): into key[] */
 };
 
-/* A stream: what runs on it is one after the other. */
+/* A stream: its work runs one after the other. */
 struct join_track {
 	uint32_t device;
 	double *busy; /* owned, by bin */
@@ -129,12 +132,12 @@ struct join_track {
 struct join_verdict {
 	enum cause cause;
 	uint32_t device;  /* of join.device[] */
-	double by;        /* the work that it slows takes so many times as long */
-	double explained; /* at most so many times, by physics; 0: not known */
+	double by;        /* factor by which the work that it slows takes longer */
+	double explained; /* upper bound of that factor, by physics; 0: not known */
 	double z;
 	double cost_ns;
 	double by_class[JOIN_CLASSES]; /* the same for each class; 0: none */
-	double is, was;                /* of what tells: the signal of `tells` */
+	double is, was;                /* of the signal `tells` */
 	enum join_signal tells;
 	uint64_t since_ns, bad_ns, seen_ns; /* first bin; time of the bad bins; of all */
 	uint32_t bouts;                     /* times that it came */
@@ -154,10 +157,10 @@ struct join {
 	struct join_track *track;
 	struct join_owner *owner;
 	struct join_verdict *verdict;
-	uint64_t *looked; /* by device: causes of which something was measured, a bit each */
+	uint64_t *looked; /* by device: a bit for each cause that was measured */
 	size_t devices, keys, tracks, owners, verdicts;
 	size_t device_cap, key_cap, track_cap, owner_cap;
-	uint64_t left_out; /* work of keys beyond JOIN_KEYS_MAX */
+	uint64_t dropped; /* work of keys beyond JOIN_KEYS_MAX */
 	struct lookup by_key;
 };
 
@@ -165,7 +168,7 @@ struct join {
 int join_new(struct join **out, uint64_t begin_ns, uint64_t width_ns, uint32_t bins);
 void join_free(struct join *j); /* NULL is allowed */
 
-/* Places; each once for what it is. */
+/* Adds devices and owners; each once. */
 int join_device(struct join *j, const struct join_device *d, uint32_t *at);
 int join_track(struct join *j, uint32_t device, uint32_t *at);
 int join_owner(struct join *j, uint32_t *at);
@@ -190,7 +193,7 @@ const struct join_verdict *join_found(const struct join *j, uint32_t device, enu
 /* Value of a signal in a bin; NAN: not measured. */
 double join_signal(const struct join *j, uint32_t device, enum join_signal s, uint32_t bin);
 bool join_said(const struct join *j, uint32_t device, enum join_signal s);
-/* The bins in which the state of a cause is out of line, and how much longer it may make work take in
+/* The bins in which the state of a cause is abnormal, and how much longer it may make work take in
  * them (0: not known). False: not measured there. */
 struct join_state {
 	bool bad[JOIN_BINS_MAX];

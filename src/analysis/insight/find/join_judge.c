@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * join_judge.c - which state made which work slower.
+ * join_judge.c - decides which state made which work slower.
  *
- * A state that is bad in some bins is held against the levels of work (join_level.c) there less those in the others; what devices in the same role did in the same bins comes
- * off first, so that a change of the work or of the day is nobody's state. A state that was bad from the
- * begin on is held against devices in the same role. Medians all through, and a difference counts if it is
- * Z_LEAST of its error and as large as the cause's least.
+ * For a state that is bad in some bins, the level of work (join_level.c) in these bins is compared
+ * with the level in the others; the change of devices in the same role in the same bins is
+ * subtracted first, so that a change of the workload is nobody's fault. A state that was bad from
+ * the start is compared with devices in the same role. All figures are medians. A difference counts
+ * if it is at least Z_LEAST times its error, and as large as the cause's minimum.
  */
 #include <errno.h>
 #include <math.h>
@@ -178,8 +179,8 @@ static double work_cost(const struct judge *g, uint32_t d, uint32_t classes, dou
 
 		for (uint32_t b = 0; classes >> k->class & 1 && b < g->j->bins; b++)
 			if (g->state[d].bad[b] && k->cell[b].n)
-				sum += join_is_exchange(k) ? k->cell[b].n * exp(k->cell[b].least)
-							   : k->cell[b].ns;
+				sum += join_is_collective(k) ? k->cell[b].n * exp(k->cell[b].least)
+							     : k->cell[b].ns;
 	}
 	return sum * (1 - 1 / by);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * join_level.c - how long work took, bin by bin: rows of levels by device and class, and who is like whom.
+ * join_level.c - how long work took, bin by bin: rows of levels by device and class, and which
+ * devices are peers.
  *
- * Of each device and class of work there is a row of levels: in a bin, ln of how much longer its work
- * took than its median, each key weighed by its time.
+ * Each device and class of work has a row of levels. The level of a bin is ln of how much longer
+ * its work took than its median, each key weighted by its time.
  */
 #include <errno.h>
 #include <math.h>
@@ -18,7 +19,7 @@
 
 /* --- levels --- */
 
-bool join_is_exchange(const struct join_key *k)
+bool join_is_collective(const struct join_key *k)
 {
 	return k->class == JOIN_COMM || k->class == JOIN_NET;
 }
@@ -29,7 +30,7 @@ double join_level(const struct join_key *k, uint32_t bin)
 
 	if (!c->n)
 		return NAN;
-	if (join_is_exchange(k))
+	if (join_is_collective(k))
 		return c->least;
 	/* Who is stopped now and then takes longer on the whole, not each time. */
 	return k->class == JOIN_HOST ? log(c->ns > 1 ? c->ns / c->n : 1) : c->sum / c->n;
@@ -57,7 +58,7 @@ static int by_same(const void *a, const void *b)
 	return x->group < y->group ? -1 : x->group > y->group;
 }
 
-/* Who takes part in an exchange leaves it together: who spent least time in it did not wait. */
+/* All ranks leave a collective together: the one that spent the least time in it did not wait. */
 static void floors(const struct join *j, struct join_key **k, size_t n)
 {
 	for (uint32_t b = 0; b < j->bins; b++) {
@@ -106,7 +107,7 @@ static int medians(struct join *j)
 	for (size_t i = 0; k && v && i < j->keys; i = end) {
 		for (end = i + 1; end < j->keys && !by_same(&k[i], &k[end]);)
 			end++;
-		if (join_is_exchange(k[i]))
+		if (join_is_collective(k[i]))
 			floors(j, k + i, end - i);
 	}
 	for (size_t i = 0; i < j->keys; i++)
@@ -131,7 +132,7 @@ static int by_group(const void *a, const void *b)
 	return x->device < y->device ? -1 : x->device > y->device;
 }
 
-/* An exchange goes over the network where it has members on several nodes, or such that nobody saw. */
+/* A collective uses the network if it has members on several nodes, or unrecorded ones. */
 static void one_far(const struct join *j, struct join_key **k, size_t n)
 {
 	uint32_t node = j->device[k[0]->device].owner[JOIN_NODE], last = UINT32_MAX, members = 0;
@@ -259,7 +260,7 @@ static bool one_group(const struct join *j, uint32_t d, uint32_t p)
 	for (size_t i = j->device[d].first; i < j->device[d].first + j->device[d].keys; i++) {
 		const struct join_key *k = &j->key[i], *o;
 
-		o = join_is_exchange(k) ? key_of(j, p, k) : NULL;
+		o = join_is_collective(k) ? key_of(j, p, k) : NULL;
 		if (o && o->group == k->group)
 			return true;
 	}

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * join_state.c - when the state of a device, a node or a job is out of line.
+ * join_state.c - decides when the state of a device, a node or a job is abnormal.
  *
- * What it should be is what it was at its best while it worked, and what others have at the same time,
- * whichever is more: clocks below their highest are normal, below their own and their like's are not. A
- * GPU without work is never out of line: it lowers its clocks and its PCIe link by itself.
+ * The reference is the state at its best under load, or that of the peers at the same time,
+ * whichever is higher: clocks below their maximum are normal, clocks below their own best and below
+ * those of the peers are not. A GPU without work is never abnormal: it lowers its clocks and its
+ * PCIe link by itself.
  */
 #include <math.h>
 #include <string.h>

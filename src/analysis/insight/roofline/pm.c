@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pm.c - samples of a device's counters, laid over its kernels; see pm.h.
+ * pm.c - samples of a device's counters, attributed to its kernels; see pm.h.
  *
  *	values of counters -> points: one moment of one device, all its counters
  *	kernels x points   -> parts: how long a name ran in a point

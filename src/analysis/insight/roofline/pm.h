@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pm.h - what a device's own counters said while each kernel ran. Pure: a sealed trace in.
+ * pm.h - the values of a device's own counters while each kernel ran. Pure: a sealed trace in.
  *
- * From the counters of base/pm.tbl.h. A sample is of the whole device and as long as it is: the
- * kernels that ran in it share its value by their time, and time in which none ran counts as none
- * of theirs. `alone` says how much of a kernel's part it had for itself: near 1 the mean is the
- * kernel's own, near 0 it is its neighbours' as well.
+ * Uses the counters of base/pm.tbl.h. A sample covers the whole device for the length of the
+ * sample: the kernels that ran share its value by their time, and time in which none ran counts for
+ * none. `alone` says how much of its time a kernel had the device for itself: near 1 the mean is
+ * the kernel's own, near 0 it includes its neighbours.
  *
- * Ranges (base/range.tbl.h) are of single calls of a kernel, and go before samples.
+ * Ranges (base/range.tbl.h) measure single calls of a kernel and take precedence over samples.
  */
 #pragma once
 
@@ -20,10 +20,10 @@ extern const char *const pm_word[PM_COUNTERS]; /* for JSON */
 struct pm_use {
 	uint32_t name;              /* of kernels */
 	uint64_t seen_ns;           /* of their time, in samples */
-	double mean[PM_COUNTERS];   /* percent of what the device can; below 0: not read */
+	double mean[PM_COUNTERS];   /* percent of the device's peak; below 0: not read */
 	double weight[PM_COUNTERS]; /* ns that it is the mean of */
 	double alone;               /* 0 to 1 */
-	uint64_t ranges;            /* of its calls were read one by one; then `alone` is 1 */
+	uint64_t ranges;            /* calls that were read one by one; then `alone` is 1 */
 	double dram_bytes;          /* of one of these; 0: not read */
 	uint64_t dram_reads;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* roof.c - see roof.h. Events are added to rows; the end tells whose the work is, and judges. */
+/* roof.c - see roof.h. Events are added to rows; the end attributes the work and judges. */
 #include "insight/roofline/roof.h"
 
 #include <errno.h>
@@ -306,7 +306,7 @@ static void waves_of(struct insight *in, struct roof_row *r, const struct kname 
 	waves_by_tile(r, n, g);
 }
 
-/* Of work that nothing tells: what the device's own counters said while it ran. */
+/* For unknown work: the device's own counters while it ran. */
 static void judge_by_counters(const struct insight *in, struct roof_row *r)
 {
 	const struct pm_use *u = pm_of_name(&in->pm, r->name);

@@ -2,12 +2,12 @@
 /*
  * roof.h - what limits each kernel of a trace, and how far it is from that limit.
  *
- * A row is a kernel that was launched with one geometry for one operator of one shape: all its
- * calls have the same work. The work is that of the innermost operator around the launch whose
- * formula is known, and of its longest kernel: the others of that operator prepare or finish. What
- * was launched outside of operators takes part in the row of the same name and geometry, if there
- * is one such. Else the name may tell the work; or the device's counters (pm.h), how much of what the
- * device can was used while it ran; or nothing does.
+ * A row is a kernel launched with one geometry for one operator of one shape: all its calls have
+ * the same work. The work is that of the innermost operator around the launch whose formula is
+ * known, and counts for its longest kernel: the other kernels of that operator prepare or finish.
+ * Kernels launched outside of operators join the row of the same name and geometry, if there is
+ * exactly one. Otherwise the work comes from the name, or from the device's counters (pm.h: the
+ * share of the peak in use while the kernel ran), or stays unknown.
  */
 #pragma once
 
@@ -23,15 +23,15 @@ struct roof_row {
 	uint32_t file, device; /* of the trace */
 	uint32_t name, geo;
 	uint32_t op, shapes; /* names; 0: none */
-	bool helps;          /* the operator's work is another kernel's */
+	bool helps;          /* another kernel does the operator's work */
 	enum kclass class;
 	uint64_t count, total_ns;
 	struct roof_work work; /* of one call */
 	struct roof is;
 	bool product; /* it is a matrix product: */
 	struct op_gemm gemm;
-	double model_ns;          /* what it should take by the model of products; 0: not known */
-	bool model_fitted;        /* whose constants were measured on such a device */
+	double model_ns;          /* expected time by the GEMM model; 0: not known */
+	bool model_fitted;        /* the model's constants were measured on such a device */
 	double waves;             /* that its blocks fall into; 0: not known */
 	double tail;              /* how full the last one is */
 	double occupancy;         /* share of an SM's warps; 0: not known */
@@ -42,7 +42,7 @@ struct roof_row {
 struct roof_op {
 	int32_t rank;
 	uint32_t file, name, shapes;
-	bool once; /* its calls were not recorded, only that it is: count is of its longest kernel */
+	bool once; /* its calls were not recorded: count is that of its longest kernel */
 	uint64_t count, total_ns;
 	struct op_work work; /* of one call */
 };
@@ -73,5 +73,5 @@ double roof_name_fraction(const struct roof_name *n); /* 0: not known */
 /* FLOP/s and bytes/s of a row; 0: not known. */
 double roof_row_flops(const struct roof_row *r);
 double roof_row_Bps(const struct roof_row *r);
-/* The model's time of its own: a share of what such a shape should reach; 0: not known. */
+/* The model's time as a share of the measured one; 0: not known. */
 double roof_row_model(const struct roof_row *r);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* traffic.c - see traffic.h. Events are added to rows; the end tells waiting apart, and judges. */
+/*
+ * traffic.c - see traffic.h. Events are added to rows; the end separates waiting from transfer, and
+ * judges.
+ */
 #include "insight/roofline/traffic.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* work.c - GPU work by what it was launched for: kernel, op and module, and in which steps. */
+/* work.c - GPU work by what launched it: kernel, op and module, and in which steps. */
 #include <errno.h>
 #include <stdlib.h>
 

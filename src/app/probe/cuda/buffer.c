@@ -2,11 +2,12 @@
 /*
  * buffer.c - the memory that CUPTI writes records into: a fixed pool, lent and given back.
  *
- * CUPTI asks on the app's threads, at a launch, so asking is a bit in a word. When all are lent
- * (kernels that do not end hold theirs back) it gets a small one whose records are counted and
- * thrown away: refusing crashes versions before 12.9. There are many of these, and no memory
- * behind them until they are used, because one that is lent twice sends CUPTI's own walk over it
- * into a loop. Only when they are out, too, is CUPTI refused, and then it counts for itself.
+ * CUPTI asks for a buffer on the app's threads, at a launch, so taking one is setting a bit in a
+ * word. When all are lent (kernels that do not end hold theirs back), CUPTI gets a small one whose
+ * records are counted and discarded: refusing crashes versions before 12.9. There are many of
+ * these, with no memory behind them until they are used: one that is lent twice would send CUPTI's
+ * own walk over it into a loop. Only when these are used up, too, is CUPTI refused; then it counts
+ * its losses itself.
  */
 #include <errno.h>
 #include <string.h>

@@ -30,7 +30,7 @@
 #include "probe/cuda/range.h"
 
 #define CUDA_ENV_CUPTI   "AON_CUPTI"        /* the libcupti to load when there is none yet */
-#define CUDA_ENV_CHAIN   "AON_CUDA_CHAIN"   /* another injection, which comes first */
+#define CUDA_ENV_CHAIN   "AON_CUDA_CHAIN"   /* another injection library, which goes first */
 #define CUDA_ENV_KIB     "AON_CUDA_KIB"     /* memory for CUPTI's buffers */
 #define CUDA_ENV_GRAPHS  "AON_CUDA_GRAPHS"  /* template, node or graph */
 #define CUDA_ENV_HES     "AON_CUDA_HES"     /* 1: hardware events */
@@ -38,9 +38,9 @@
 #define CUDA_CALLBACK_NS \
 	40u /* the probe's part of a launch, also in unsampled steps; CUPTI's part is unknown */
 #define CUDA_ENV_PULSE   "AON_CUDA_PULSE"     /* 0: no callbacks at launches */
-#define CUDA_ENV_COST    "AON_CUDA_COST"      /* 1: measure what the probe takes, and say it */
+#define CUDA_ENV_COST    "AON_CUDA_COST"      /* 1: measure and report the probe's own time */
 #define CUDA_ENV_PM      "AON_COUNTERS"       /* pm[:us] or ranges[:kernels]: counters */
-#define CUDA_ENV_THREADS "AON_CUDA_PERTHREAD" /* 1: CUPTI's buffers by thread, as it likes it */
+#define CUDA_ENV_THREADS "AON_CUDA_PERTHREAD" /* 1: a CUPTI buffer per thread, as CUPTI prefers */
 
 #define CUDA_KIB           8192u
 #define CUDA_BUFFER_BYTES  16384u /* small: one unfinished kernel holds back its whole buffer */
@@ -50,11 +50,11 @@
 
 #define CUDA_FLUSH_MS 400u /* so that an event is in the store within 2 s */
 #define CUDA_IDLE_MS  1000u
-#define CUDA_RETRY_MS 3000u  /* between two looks whether another tool has left */
-#define CUDA_ROOM_MS  10000u /* for a tool that is to come, before the first look */
-#define CUDA_EXIT_MS  500u   /* that an exit may wait for a flush under way */
+#define CUDA_RETRY_MS 3000u  /* between two checks whether another tool has left */
+#define CUDA_ROOM_MS  10000u /* for an expected tool, before the first check */
+#define CUDA_EXIT_MS  500u   /* how long an exit may wait for a flush */
 
-/* --- what a libcupti can: found out at run time --- */
+/* --- capabilities of a libcupti, detected at run time --- */
 
 enum cuda_cap {
 	CAP_PER_THREAD = 0x01,   /* the attribute: 12.3 */
@@ -79,9 +79,9 @@ struct cupti {
 /* --- state --- */
 
 enum cuda_state {
-	CUDA_WAITING, /* for somebody who wants it */
+	CUDA_WAITING, /* until records are wanted */
 	CUDA_ON,
-	CUDA_HELD, /* another tool has CUPTI, or was made room for */
+	CUDA_HELD, /* another tool has CUPTI, or asked for it */
 	CUDA_OFF,  /* for good: the reason was reported */
 };
 
@@ -90,7 +90,7 @@ enum graph_policy { GRAPH_TEMPLATE, GRAPH_NODE, GRAPH_WHOLE };
 struct cuda_track {
 	uint64_t stream;
 	uint32_t device, context, id;
-	int32_t priority; /* of what STREAM records told */
+	int32_t priority; /* from STREAM records */
 	uint32_t known;   /* bits: 1 an id, 2 a priority */
 };
 
@@ -112,7 +112,7 @@ struct cuda_exec { /* an instantiated graph */
 #define CUDA_CBIDS    1024u
 #define CUDA_EXECS    1024u
 #define CUDA_TIMED    64u
-#define CUDA_CUTS     64u    /* changes between steps that are recorded and left out */
+#define CUDA_CUTS     64u    /* changes between recorded and unsampled steps */
 #define CUDA_LAUNCHES 32768u /* whose names are remembered until their records come */
 
 struct cuda {
@@ -121,8 +121,8 @@ struct cuda {
 	_Atomic uint32_t state;    /* enum cuda_state; changed by our thread once it runs */
 	_Atomic uint32_t doorbell; /* futex: rises when the thread is to look */
 	_Atomic uint32_t busy;     /* futex: 1 while the thread may be inside of CUPTI */
-	_Atomic uint32_t yields;   /* 1: somebody asked for room */
-	_Atomic uint32_t broken;   /* CUPTI told of a fatal error */
+	_Atomic uint32_t yields;   /* 1: another tool asked for room */
+	_Atomic uint32_t broken;   /* CUPTI reported a fatal error */
 	struct cupti api;
 	void *sub;
 	bool multi;
@@ -131,7 +131,7 @@ struct cuda {
 	bool hes, latency, per_thread, heartbeat, cost;
 	uint64_t range;    /* the open "externally profiled" range, 0: none */
 	uint64_t retry_ns; /* when to ask again */
-	uint32_t room;     /* the last wish for room that was followed */
+	uint32_t room;     /* the last request for room that was served */
 	uint64_t ticked_requests, ticked_launches;
 	char holder[64];
 	struct pm pm;
@@ -153,7 +153,7 @@ struct cuda {
 	uint64_t now_ns;                   /* when this buffer came */
 	int64_t ahead[CUDA_DEVICES];       /* of each device\'s clock, as far as its records show */
 	const uint8_t *end;                /* of the buffer that is being read */
-	_Atomic uint64_t records, busy_ns; /* what came, and, if it is asked for, what it took */
+	_Atomic uint64_t records, busy_ns; /* records, and, if requested, their time */
 	struct cuda_track track[CUDA_TRACKS];
 	struct cuda_geo geo[CUDA_GEOS];
 	struct {
@@ -170,9 +170,9 @@ struct cuda {
 
 	/* launch.c, graph.c */
 	_Atomic uint64_t launches;
-	_Atomic uint32_t left_out;       /* 1: the present step is */
+	_Atomic uint32_t unsampled;      /* 1: the current step is unsampled */
 	_Atomic uint32_t cuts;           /* that there were */
-	_Atomic uint64_t cut[CUDA_CUTS]; /* first correlation << 1 | left out from there on */
+	_Atomic uint64_t cut[CUDA_CUTS]; /* first correlation << 1 | unsampled from there on */
 	_Atomic uint64_t launched[CUDA_LAUNCHES]; /* correlation << 32 | name */
 	struct {
 		_Atomic uint64_t corr, ns;
@@ -208,7 +208,7 @@ uint32_t load_caps(const struct cupti *api);
 /* --- stride.c --- */
 /* How long the library's records are, by kind; 0: it knows none. Returns how many it knows. */
 unsigned stride_learn(uint16_t stride[CK_MAX], cupti_next_fn *next, cupti_size_fn *size);
-/* A kernel record that lacks fields of 11.8, or anything that cannot be walked. */
+/* False: a kernel record lacks fields of 11.8, or some record cannot be walked. */
 bool stride_usable(const uint16_t stride[CK_MAX]);
 
 /* --- buffer.c --- */
@@ -220,7 +220,7 @@ void buffer_scrap(uint8_t **buffer, size_t *size, size_t *max_records);
 
 /* --- decode.c --- */
 void decode(struct cuda *c, const uint8_t *buffer, size_t valid);
-/* How many records are in there; what cannot be walked is not counted. */
+/* The number of records in there; those that cannot be walked are not counted. */
 uint64_t decode_count(const uint16_t stride[CK_MAX], const uint8_t *buffer, size_t valid);
 
 /* --- name.c --- */
@@ -229,14 +229,14 @@ void name_forget(struct cuda *c);
 
 /* --- launch.c --- */
 cupti_callback_fn launch_callback;
-bool launch_left_out(struct cuda *c, uint32_t corr, uint32_t cuts);
+bool launch_unsampled(struct cuda *c, uint32_t corr, uint32_t cuts);
 void launch_setup(struct cuda *c);
 int launch_enable(struct cuda *c, bool on);
 
 /* --- graph.c --- */
 void graph_launching(struct cuda *c, uint64_t exec);
 void graph_gone(struct cuda *c, uint64_t exec);
-bool graph_by_node(uint32_t launch); /* is this launch of a graph looked at node by node? */
+bool graph_by_node(uint32_t launch); /* is this launch of a graph recorded node by node? */
 
 /* --- session.c --- */
 /* Subscribes and enables. 0, or CUPTI's error; *step says what failed. */
@@ -263,4 +263,4 @@ bool keep_start(struct cuda *c);
 void keep_doorbell(struct cuda *c);
 void keep_tick(struct cuda *c); /* one look; by the thread, and at the start */
 void keep_cost(struct cuda *c);
-bool keep_stop(struct cuda *c); /* false: it is inside of CUPTI and does not come out */
+bool keep_stop(struct cuda *c); /* false: it is stuck inside CUPTI */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * decode.c - CUPTI's records into libaon's pool, on CUPTI's own thread.
+ * decode.c - writes CUPTI's records into libaon's pool, on CUPTI's own thread.
  *
- * Offsets are the same in every version; the stride of a kind is the library's. A kind without
- * interest is skipped by its stride. The walk ends at a kind of unknown stride, and at a record
- * that the buffer does not hold completely.
+ * Offsets are the same in every version; the stride of a kind is the library's. Kinds that are not
+ * needed are skipped by their stride. The walk ends at a kind of unknown stride, and at a record
+ * that is cut off by the end of the buffer.
  */
 #include "pool/emit.h"
 #include "probe/cuda/cuda.h"
@@ -29,17 +29,17 @@ static void emit(struct aon_act *a)
 /* --- unsampled steps --- */
 
 /* Was it launched in an unsampled step? Correlations rise roughly with time. */
-static inline bool left_out(struct cuda *c, uint32_t corr)
+static inline bool unsampled(struct cuda *c, uint32_t corr)
 {
 	/* H: pairs with G of launch.c. */
 	uint32_t n = atomic_load_explicit(&c->cuts, memory_order_acquire);
 
-	return aon_unlikely(n) && launch_left_out(c, corr, n);
+	return aon_unlikely(n) && launch_unsampled(c, corr, n);
 }
 
 static inline bool times_of(struct cuda *c, uint64_t start, uint64_t end, struct aon_act *a)
 {
-	return !left_out(c, a->corr) && times(c, start, end, a);
+	return !unsampled(c, a->corr) && times(c, start, end, a);
 }
 
 /* --- tracks --- */

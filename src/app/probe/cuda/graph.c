@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * graph.c - CUDA graphs as templates: which launches of a graph are looked at node by node.
+ * graph.c - CUDA graphs as templates: which launches of a graph are recorded node by node.
  *
- * A graph's nodes are the same every time, so a few launches tell what is in it, and all others
- * are one record each; aond expands these into kernels (agg/graph.c). The first launches are seen
- * by node, then fewer and fewer, then one in GRAPH_EVERY, so that a change is seen, too.
+ * A graph's nodes are the same every time, so a few launches show what is in it, and every other
+ * launch is a single record; aond expands these into kernels (agg/graph.c). The first launches are
+ * recorded by node, then fewer and fewer, then one in GRAPH_EVERY, so that a change is noticed,
+ * too.
  *
- * The level is CUPTI's and the whole process's: it is switched at the launch, on its thread, and
- * stays until a launch needs the other one.
+ * The level is a setting of CUPTI for the whole process: it is switched at the launch, on its
+ * thread, and stays until a launch needs the other one.
  */
 #include "probe/cuda/cuda.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inject.c - the way in: the driver calls InitializeInjection() during cuInit(); and the way out.
+ * inject.c - entry and exit of the probe: the driver calls InitializeInjection() during cuInit().
  *
- * Another injection that the user had set goes first; what it takes is left to it.
+ * Another injection library that the user had set goes first; whatever it has taken stays its own.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * launch.c - CUPTI's callbacks: launches, and the coming and going of modules, graphs and errors.
+ * launch.c - CUPTI's callbacks: launches, modules and graphs that come and go, and errors.
  *
- * On the launch path there is this and no more: which call it is, the last-launch words, and for
- * a graph the choice of how this launch is looked at.
+ * A launch does only this: it finds out which call it is, sets the last-launch words, and for a
+ * graph chooses how this launch is recorded.
  */
 #include "pool/emit.h"
 #include "base/clock.h"
@@ -58,7 +58,7 @@ static void launch_cut(struct cuda *c, uint32_t corr, uint32_t off)
 {
 	uint32_t n;
 
-	if (atomic_exchange_explicit(&c->left_out, off, memory_order_relaxed) == off)
+	if (atomic_exchange_explicit(&c->unsampled, off, memory_order_relaxed) == off)
 		return; /* another thread's launch was the first */
 	n = atomic_load_explicit(&c->cuts, memory_order_relaxed);
 	atomic_store_explicit(&c->cut[n % CUDA_CUTS], (uint64_t)corr << 1 | off,
@@ -75,7 +75,7 @@ static inline bool is_after(struct cuda *c, uint32_t corr, uint32_t cut)
 }
 
 /* decode.c asks, under its turn. */
-bool launch_left_out(struct cuda *c, uint32_t corr, uint32_t n)
+bool launch_unsampled(struct cuda *c, uint32_t corr, uint32_t n)
 {
 	uint32_t at = c->cut_at;
 
@@ -109,7 +109,7 @@ static inline void api_call(struct cuda *c, uint32_t domain, uint32_t cbid,
 		return;
 	atomic_fetch_add_explicit(&c->launches, 1, memory_order_relaxed);
 	off = aon_unlikely(!aon_wants(AON_WANT_GPU)) && aon_wants_tier(AON_WANT_GPU);
-	if (aon_unlikely(off != atomic_load_explicit(&c->left_out, memory_order_relaxed)))
+	if (aon_unlikely(off != atomic_load_explicit(&c->unsampled, memory_order_relaxed)))
 		launch_cut(c, d->correlation, off);
 	if (what == WHAT_GRAPH && d->params)
 		graph_launching(c, *(const uint64_t *)d->params);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * load.c - which libcupti: the one that the process has, or the one that a setting names, or the
- * one that the loader finds; never a second one, because two of them in a process break each other.
+ * load.c - chooses the libcupti: the one that the process has loaded, or the one that a setting
+ * names, or the one that the loader finds; never a second one, because two of them in a process
+ * break each other.
  */
 #include <dlfcn.h>
 #include <link.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * name.c - a kernel's name is a pointer into CUPTI: its text is read once.
+ * name.c - names of kernels: CUPTI gives a pointer, and its text is read once.
  *
- * Modules that come and go may put another text at the same address, so both forget the whole
- * table; and since records of before are still on their way then, and would be remembered again,
- * it is forgotten for some more ticks. Those records may find another text where theirs was: so
- * the name is looked up when the kernel is launched, and kept until its record comes.
+ * Another module may later put another text at the same address, so loading or unloading a module
+ * clears the whole table. Records from before are still on their way then, and would fill the table
+ * again, so it is cleared for some more ticks. Those records may find another text at their
+ * address: so a name is looked up when the kernel is launched, and kept until its record comes.
  */
 
 #include "probe/cuda/cuda.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * session.c - subscribing, and which kinds of records are asked for, by what the library can.
+ * session.c - subscribes to CUPTI, and chooses the kinds of records by what the library supports.
  *
  *	one subscriber (until 13.2, or an older driver)   the calls that are the whole process's
  *	several (13.3, if the driver agrees)              the calls by subscriber, and only these

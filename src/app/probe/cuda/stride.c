@@ -2,9 +2,9 @@
 /*
  * stride.c - learns the length of records from the library that writes them.
  *
- * cuptiGetVersion() cannot tell: three releases say 18 and have kernels of 200 and 208 bytes. A
- * library that can be asked is asked; else its own walker is led over a buffer in which every
- * word could begin a record of the kind, and the distance of two steps is the answer.
+ * cuptiGetVersion() cannot tell: three releases report 18 and have kernels of 200 and 208 bytes. If
+ * the library has a call for it, that call answers. Otherwise its own walker runs over a buffer in
+ * which every word could begin a record of the kind, and the distance of two steps is the length.
  */
 #include "probe/cuda/cuda.h"
 

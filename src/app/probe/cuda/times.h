@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * times.h - CUPTI's times on the host's clock: part of decode.c, where every record passes.
+ * times.h - CUPTI's times on the host's clock; part of decode.c, because every record needs it.
  *
- * CUPTI's clock is the wall's, unless another tool gave it its own. It may be set, and a device's
- * may run away from it; both are noticed.
+ * CUPTI uses the wall clock, unless another tool gave it a clock of its own. The wall clock may be
+ * set, and a device's clock may drift away from it; both are noticed.
  */
 #pragma once
 
@@ -59,9 +59,9 @@ static inline uint64_t last_end(const struct cuda *c, const uint8_t *at)
 }
 
 /*
- * A device's clock, which CUPTI turns into its own, may run away. Nothing ends after its record
- * came, and nothing begins before it was launched: what does, by more than two clocks of a healthy
- * node could be apart, is moved, with all that follows.
+ * A device's clock, which CUPTI converts to its own, may drift. Work cannot end after its record
+ * came, nor begin before its launch: work that does, by more than two clocks of a healthy node
+ * could differ, is shifted, together with all that follows.
  */
 static inline void restrain(struct cuda *c, const uint8_t *r, uint32_t device, struct aon_act *a)
 {
@@ -101,7 +101,7 @@ static inline bool times(const struct cuda *c, uint64_t start, uint64_t end, str
 }
 
 /*
- * A moment on both clocks, with every buffer: CUPTI's is the wall's, unless another tool gave it
+ * Samples both clocks, with every buffer: CUPTI's is the wall clock, unless another tool gave it
  * its own, and may be set at any time. The turn is held.
  */
 static inline void clock_look(struct cuda *c)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * call.c - outermost calls of jitted functions: a range each, and the steps that they make.
+ * call.c - outermost calls of jitted functions: a range for each, and the steps that they form.
  *
- * A function that is called while another one is traced is a part of that one, and no call. Which
- * object is which function is kept by its address, in a table that forgets: an object that is not
- * in it is called all the same, only unseen. A stale entry is that of an object that is gone.
+ * A function that is called while another one is traced is part of that one, and not a call. A
+ * lossy table maps an object's address to its function: an object that is not in the table is still
+ * called, but not recorded. A stale entry belongs to an object that is gone.
  */
 #include "probe/jax/jax.h"
 

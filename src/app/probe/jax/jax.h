@@ -3,9 +3,9 @@
  * jax.h - what the files of libaon-jax.so share.
  *
  * jax.jit returns an object of C++ that Python calls through a pointer in it (PEP 590). aon puts
- * its own function there and calls the true one: the object stays what it was, for transformations,
- * pickles, and whoever asks for its type. Nothing of JAX or Python is linked or included; Python's
- * functions are looked up in the program, so that one library serves all versions.
+ * its own function there, which calls the original one: the object stays the same for
+ * transformations, pickles, and checks of its type. Nothing of JAX or Python is linked or included;
+ * Python's functions are looked up in the program, so that one library serves all versions.
  *
  * call.c    outermost calls of jitted functions       step.c   from calls to steps
  * python.c  what aon_hook_jax.py calls
@@ -26,12 +26,12 @@ typedef void *vectorcall_fn(void *self, void *const *args, size_t n, void *names
 
 /* --- call.c --- */
 
-/* A trace by JAX's own profiler is wanted from here on, by this number; 0: it has lasted as long as
- * it should. Called where a function is about to be called. */
+/* Starts a trace by JAX's own profiler, with this number; 0: ends it, its time is over. Called
+ * before a function is called. */
 typedef void call_capture_fn(uint32_t number);
 
-/* Calls of `object` are seen from here on: `slot` is where its pointer lies, `name` a name of libaon,
- * `function` a number that functions of the same source share; 0: no steps. */
+/* Intercepts calls of `object` from here on: `slot` is where its pointer lies, `name` a name of
+ * libaon, `function` a number that functions of the same source share; 0: no steps. */
 int call_watch(void *object, vectorcall_fn **slot, uint32_t name, uint32_t function);
 void call_on_capture(call_capture_fn *fn);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * python.c - what aon_hook_jax.py calls, by ctypes with Python's lock held, and callables for what
- * it calls often. Python's functions are those of its stable ABI, looked up in the program.
+ * python.c - the functions that aon_hook_jax.py calls, by ctypes with Python's lock held, and
+ * callables for what it calls often. Python's functions are those of its stable ABI, looked up in
+ * the program.
  */
 #include <errno.h>
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * step.h - which calls of jitted functions are the steps of a program. Pure: no clock, no output.
+ * step.h - finds the steps of a program among its calls of jitted functions. Pure: no clock, no
+ * output.
  *
- * A training calls the same few functions again and again. One of them is the anchor: each of its
- * calls begins a step, and ends the one before. It is the first function that was called three
- * times, of two the one that was called first; another one takes its place when it has been
- * called more often than the anchor ever was, and the anchor not once meanwhile; one of another
- * thread, when that lasted ten seconds, too. The earlier calls that made it the anchor are steps too: they
- * are reported afterwards.
+ * A training loop calls the same few functions again and again. One of them is the anchor: each of
+ * its calls begins a step, and ends the one before. The anchor is the first function that was
+ * called three times; between two candidates, the one that was called first. Another function
+ * replaces the anchor once it has been called more often than the anchor ever was, with no call of
+ * the anchor meanwhile; a function of another thread only if that has lasted for ten seconds as
+ * well. The earlier calls that made a function the anchor are steps, too: they are reported
+ * afterwards.
  *
  *	I T T T E E T T     I: once, no step   T: the anchor   E: an evaluation
  *	  |-|-|-|   |-|-    E has not been in the last steps: it ends the step, and is none
@@ -26,7 +28,7 @@
 
 struct step_function {
 	uint64_t calls;
-	uint64_t first_ns; /* since the anchor was called last: that is its */
+	uint64_t first_ns; /* since the last call of the anchor */
 	uint64_t turn;     /* of the anchor */
 	uint32_t tid;
 };
@@ -40,7 +42,7 @@ struct jax_clock {
 		uint32_t function, tid; /* 0: none */
 		uint64_t calls;
 		uint64_t begin_ns[STEP_PAST]; /* the last of them: call n is at n % STEP_PAST */
-	} next;                               /* who may become the anchor */
+	} next;                               /* the candidate for the anchor */
 	struct step_function function[STEP_FUNCTIONS];
 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * comm.c - communicators: what NCCL is asked to report, and the GPU's clock.
+ * comm.c - communicators: which events NCCL is asked to report, and the GPU's clock.
  *
- * Places are used again, and never unmapped: an event of a proxy thread that comes after the end
- * finds a place, if another's. Communicators beyond the places share the first, whose events are
- * counted and not kept; init never fails, because NCCL would give the library up twice.
+ * Slots are reused, and never unmapped: an event of a proxy thread that comes after the end finds a
+ * slot, even if it is another's. Communicators beyond the slots share the first one, whose events
+ * are counted and not kept. init never fails, because NCCL would then give the library up twice.
  */
 #include <dlfcn.h>
 #include <stdlib.h>

@@ -40,7 +40,7 @@ enum nccl_event {
 
 enum nccl_state { NCCL_STEP_FIRST = 8, NCCL_STEP_LAST = 12, NCCL_KERNEL_CH_STOP = 22 };
 
-/* Where a version's descriptor keeps what; 0: it does not say. */
+/* Field offsets of a version's descriptor; 0: it has no such field. */
 struct nccl_layout {
 	uint8_t size, wide_type, words; /* words: texts, not numbers */
 	uint8_t hash, seq, func, count, dtype, channels, algo, proto; /* of a collective */
@@ -131,7 +131,7 @@ typedef uintptr_t nccl_handle;
 nccl_handle nccl_op_start(struct nccl_comm *c, enum nccl_form form, const struct nccl_what *what,
 			  uint32_t wait);
 void nccl_op_stop(nccl_handle h);
-void nccl_op_bytes(nccl_handle h, uint64_t bytes); /* what it moved, when that is known late */
+void nccl_op_bytes(nccl_handle h, uint64_t bytes); /* its bytes, when they are known late */
 uint64_t nccl_op_seq(nccl_handle h);
 
 /* A channel of an operation's kernel, whose handle is its parent's, marked. */
@@ -139,5 +139,5 @@ nccl_handle nccl_kernel_start(nccl_handle parent, uint64_t gpu_ns);
 void nccl_kernel_time(nccl_handle h, uint64_t gpu_ns);
 bool nccl_is_kernel(nccl_handle h);
 
-/* What a communicator leaves behind is recorded as far as it is known. */
+/* Records the unfinished operations of a communicator, as far as they are known. */
 void nccl_op_end_all(const struct nccl_comm *c);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * text.c - an operation's name: "AllReduce bf16 RING LL", "Send f32 to 3". NCCL's own words, but
- * for the types. Nothing of NCCL's is kept: its texts are read during the call alone.
+ * text.c - an operation's name: "AllReduce bf16 RING LL", "Send f32 to 3". The words are NCCL's,
+ * except for the types. NCCL's texts are read during the call only, and never kept.
  */
 #include <string.h>
 

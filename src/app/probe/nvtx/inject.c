@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inject.c - how NVTX finds us, and another injection through us.
+ * inject.c - how NVTX finds this library, and another injection library through it.
  *
- * Every library of a process that was built with NVTX has its own tables and calls us once, on
- * any thread. The other injection is asked first, each time: what it puts into a table is moved
- * to nvtx_theirs[] and ours takes its place. It has one set of functions; a place that it fills
- * differently another time stays its own.
+ * Every library of a process that was built with NVTX has its own tables and calls us once, on any
+ * thread. The other injection library is called first, each time: what it puts into a table is
+ * moved to nvtx_theirs[], and our function takes its place. The other library has one set of
+ * functions; if it fills a place differently another time, the place stays its own.
  */
 #include <dlfcn.h>
 #include <errno.h>

@@ -22,10 +22,10 @@ struct handle_slot {
 };
 
 /*
- * A text at an address that was asked for before: to compare with a copy is less work than
- * looking a name up. First come, first served, and never changed: an address whose text has
- * changed is looked up. It is compared by words, through masks of the bytes that count; an address
- * whose words would reach into the next page is not remembered.
+ * A cache of texts by address: comparing with a copy is cheaper than looking a name up. An entry is
+ * filled once and never changed; an address whose text has changed is looked up. Texts are compared
+ * by words, through masks of the bytes that count; an address whose words would reach into the next
+ * page is not cached.
  */
 struct seen {
 	_Atomic(const char *) at; /* B: stored after the rest, loaded before it; NULL: not there */
@@ -56,7 +56,7 @@ static inline uint32_t value_of(struct handle_slot *s)
 	return atomic_load_explicit(&s->value, memory_order_relaxed);
 }
 
-/* What is behind a text's end may be another thread's, or nobody's. */
+/* Bytes after a text's end may belong to another thread, or be unmapped. */
 struct text_word {
 	uint64_t v;
 } __attribute__((packed, may_alias));

@@ -87,7 +87,7 @@ enum nvtx_call {
 	CALLS
 };
 
-/* What the other injection put into the place of each call; NULL: nothing. */
+/* The other injection's function for each call; NULL: none. */
 extern _Atomic(nvtx_fn *) nvtx_theirs[CALLS];
 
 /* --- call.c --- */
@@ -126,8 +126,8 @@ uint32_t nvtx_name(uint32_t domain, struct nvtx_string s);
 uint32_t nvtx_event_name(uint32_t domain, const struct nvtx_event *e);
 
 /*
- * What an app holds is the other injection's handle where there is one, so that its own calls
- * and NVTX's extensions see it unchanged; else (NULL) a token of ours.
+ * An app gets the other injection's handle where there is one, so that its own calls and NVTX's
+ * extensions see it unchanged; else (NULL) a token of ours.
  */
 void *nvtx_domain_create(struct nvtx_string name, void *theirs);
 void *nvtx_string_register(uint32_t domain, struct nvtx_string text, void *theirs);

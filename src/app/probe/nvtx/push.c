@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * push.c - what happens in a push and a pop: PUSH (x: category), POP (x: later ones that stay open).
+ * push.c - push and pop: PUSH (x: category), POP (x: later ones that stay open).
  */
 #include <string.h>
 

@@ -2,8 +2,8 @@
 /*
  * device.c - devices, numbered for tracks, and their clocks.
  *
- * Devices are only ever added, at the first free place. A sample that comes while another thread
- * corrects the clock is left out: there will be others.
+ * Devices are only ever added, at the first free place. A clock sample that comes while another
+ * thread corrects the clock is skipped: there will be others.
  */
 #include "probe/opencl/layer.h"
 

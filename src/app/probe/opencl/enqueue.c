@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * enqueue.c - kernels and copies, as the app asks for them.
+ * enqueue.c - intercepts the app's commands: kernels and copies.
  *
- * The way of a command: op_begin() chooses the event that the driver is to fill, the driver is
- * called, op_end() keeps that event. An app that hands in none gets none.
+ * op_begin() chooses the event that the driver is to fill, the driver is called, and op_end() keeps
+ * that event. An app that passes no event gets none.
  */
 #include <unistd.h>
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * harvest.c - what commands took: read from their events once the device is done with them.
+ * harvest.c - reads the times of commands from their events once the device is done with them.
  *
- * The oldest commands are checked after every DUE commands or some milliseconds, and whenever the app
- * itself waited, by one thread at a time: a thread that finds another one at it moves on.
+ * The oldest commands are checked after every DUE commands or some milliseconds, and whenever the
+ * app itself waited, by one thread at a time: a second thread moves on.
  */
 #include <stdio.h>
 

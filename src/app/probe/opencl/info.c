@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* info.c - queries of the app get the answers that they would get without the layer. */
+/* info.c - gives the app's queries the answers that it would get without the layer. */
 #include <string.h>
 
 #include "probe/opencl/layer.h"

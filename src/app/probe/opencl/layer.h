@@ -36,20 +36,20 @@
 
 #define QUEUES       512u /* followed at a time; their numbers are used again */
 #define DEVICES      64u
-#define CONTEXTS     16u    /* told apart; later ones share a number */
+#define CONTEXTS     16u    /* distinguished; later ones share a number */
 #define KERNELS      16384u /* names remembered */
 #define PENDING_MIN  1024u  /* PoCL lets an app run 12,000 commands ahead */
 #define PENDING_MAX  65536u
 #define BOX          32768u /* asked for while one thread harvests, or was stopped while it did */
 #define BATCH        64u    /* read at a time: one bit each in a word */
-#define DUE          256u   /* asked for since the last look at those that are done */
+#define DUE          256u   /* new commands until completed ones are read */
 #define GEOS         16u
 #define PROPS        17u
 #define SOURCES      1024u        /* programs whose source is sent to aond, at most */
 #define SOURCE_BYTES (512u << 10) /* of sources that wait for aond's answer; untouched until used */
 #define SOURCE_MOST  65536u       /* of one source: what aon_text_emit() takes */
-#define SAMPLE_NS    100000000u   /* between two looks at a timer that the device offers */
-#define SAMPLE_TICKS (1ull << 24) /* some 5 ms of a 1-5 GHz counter between two looks at a clock */
+#define SAMPLE_NS    100000000u   /* between two readings of a device's own timer */
+#define SAMPLE_TICKS (1ull << 24) /* between two readings of a clock: about 5 ms at 1-5 GHz */
 
 enum op_name {
 #define COPY(fn, params, args, kind, dir, bytes, block) OP_##fn,
@@ -75,7 +75,7 @@ static inline void turn_give(_Atomic uint32_t *turn)
 /* A command whose end was not seen yet. */
 struct pending {
 	_Alignas(64) _Atomic(cl_event) event; /* owned: one reference; NULL: not filled yet */
-	uint64_t call_ns;                     /* when it was asked for; 0: not looked at */
+	uint64_t call_ns;                     /* when it was enqueued; 0: not recorded */
 	uint32_t call_took_ns;
 	uint32_t name;
 	uint32_t corr;
@@ -126,7 +126,7 @@ struct layer {
 	uint32_t on; /* 0 in a child */
 	_Atomic uint32_t exit_hooked, devices_listed, calibrated;
 	_Atomic uint32_t corr;
-	_Atomic uint32_t forced_live; /* queues whose profiling the app does not know of */
+	_Atomic uint32_t forced_live; /* queues whose profiling is hidden from the app */
 	_Atomic uint64_t told_tsc, told;
 	_Atomic uint64_t failed, unread, full, unprofiled, running;
 	uint32_t op_name[OP_MAX], name_queued, name_submitted, name_lost, name_source, name_unsent;
@@ -173,13 +173,13 @@ struct cl_queue *queue_find(cl_command_queue handle);
 struct cl_queue *queue_of_event(cl_event event); /* NULL: none that we follow */
 void queue_install(cl_icd_dispatch *ours);
 void queue_give(struct cl_queue *q);   /* a slot whose list is empty */
-void queue_unhide(struct cl_queue *q); /* the app may see that it profiles */
+void queue_unhide(struct cl_queue *q); /* stops hiding that it profiles */
 
 /* --- enqueue.c --- */
 void enqueue_install(cl_icd_dispatch *ours);
 
 /* --- layer.c --- */
-void layer_send_sources(void); /* of what was built since the last time */
+void layer_send_sources(void); /* of programs built since the last call */
 
 /* --- info.c --- */
 void info_install(cl_icd_dispatch *ours);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pending.c - the commands of a queue whose end was not seen yet.
+ * pending.c - the commands of a queue that are not known to be complete.
  *
  *	every thread: cell of the box, by one addition -> fill it -> its event, last
  *	one thread at a time (`harvesting`): box -> list -> asked, released

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * queue.c - queues as the app makes and leaves them; each has a slot while we follow it.
+ * queue.c - queues, from their creation to their release; each has a slot while the layer follows
+ * it.
  *
- * A queue is made with profiling on, which the app does not get to see (info.c). Slots, and with
- * them the numbers of tracks, are used again. A queue that is left while it works keeps its slot
- * until its last command is done.
+ * A queue is created with profiling on, which is hidden from the app (info.c). Slots, and with them
+ * the numbers of tracks, are reused. A queue that is released while it works keeps its slot until
+ * its last command is done.
  */
 #include <stdlib.h>
 

@@ -3,11 +3,11 @@
  * call.c - calls of modules: where the steps of an inference begin and end.
  *
  * A class of modules calls its objects through a slot of its type, which CPython fills with one
- * function for all classes that have a __call__. We put ours there, which calls that one. Nothing
- * that a program, pickle or torch.compile looks at is another than before, and a call costs some
- * nanoseconds more. __init_subclass__ of nn.Module reports classes that come later. Setting
- * nn.Module.__call__ (torch.fx does, for a while) makes CPython fill all slots anew, which is
- * seen when the next class comes.
+ * function for all classes that have a __call__. We put ours there, which calls that one. A
+ * program, pickle or torch.compile sees no difference, and a call costs some nanoseconds more.
+ * __init_subclass__ of nn.Module reports classes that are defined later. Setting nn.Module.__call__
+ * (torch.fx does, for a while) makes CPython refill all slots, which is noticed when the next class
+ * is defined.
  *
  * The outermost call with gradients off is a step, but not in a process that trains. While operators
  * are recorded, so is each call, by the path of the module in the outermost one.
@@ -111,7 +111,7 @@ static bool is_known(const struct module *m, const void *self)
 	return m && m->self == self && m->type == type_of(self);
 }
 
-/* Where nobody told the path, the name of the class. */
+/* Without a reported path, the name of the class. */
 static uint32_t module_name(void *self, bool outermost)
 {
 	struct module *m = module_at(self);

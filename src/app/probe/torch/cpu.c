@@ -2,7 +2,7 @@
 /*
  * cpu.c - memory of CPU tensors, to the byte. Off by default.
  *
- * Torch's allocator for the CPU tells c10::ProfiledCPUMemoryReporter of every block, which tells
+ * Torch's CPU allocator reports every block to c10::ProfiledCPUMemoryReporter, which reports it to
  * a profiler if one runs on the thread. The probe cannot be that profiler: there is one place for
  * it, and the program's own would then fail. So the two calls are intercepted where libc10.so makes
  * them: in its table of imported functions, whose two entries lead here and from here to torch.

@@ -2,10 +2,10 @@
 /*
  * data.c - batches that a DataLoader fetches: in the program, or in its workers.
  *
- * Torch has a range for the wait for a batch, but none where a worker makes it. The method that
- * fetches is replaced by a C function which calls it: it stands in no traceback, and an error of
- * a dataset reads as before. In a process that was not seen yet it has Python say whose worker
- * that is.
+ * Torch has a range for the wait for a batch, but none for the worker that makes it. The method
+ * that fetches is replaced by a C function which calls it: it does not appear in tracebacks, and an
+ * error of a dataset reads as before. In a process that is new to it, the function asks Python
+ * whose worker the process is.
  */
 #include <stddef.h>
 #include <unistd.h>

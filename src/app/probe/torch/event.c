@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * event.c - what Python itself does to a program's time: collections of garbage, and compilations
- * that aon_hook_compile.py tells of.
+ * event.c - Python's own effects on a program's time: garbage collections, and compilations, which
+ * aon_hook_compile.py reports.
  *
- * A collection of the oldest generation is a range of the thread that has to run it. Those of the
- * younger ones are many and short: one is a mark only when it took LONG_NS.
+ * A collection of the oldest generation is a range of the thread that runs it. Those of the younger
+ * generations are many and short: one is a mark only if it took LONG_NS.
  */
 
 #include <aon/provider.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * memory.c - what torch's caching allocators hold, asked once a step.
+ * memory.c - memory held by torch's caching allocators, read once a step.
  *
- * Torch has the numbers behind C++ classes whose layout is a version's own; the one stable way to
- * them is the function that Python has. So the end of a step, which may be on any thread without
- * Python's lock, leaves a note for Python's main thread (Py_AddPendingCall()); it asks between
- * two of its instructions. Where the main thread is busy elsewhere for good, the next optimizer's
- * hook asks. Steps shorter than SPACE_NS are not all asked about.
+ * Torch keeps the numbers in C++ classes whose layout differs between versions; the one stable way
+ * is the Python function. The end of a step may be on any thread without Python's lock, so it
+ * leaves a request for Python's main thread (Py_AddPendingCall()), which reads them between two of
+ * its instructions. Where the main thread is busy elsewhere for good, the next optimizer's hook
+ * reads them. Of steps shorter than SPACE_NS only some are read.
  */
 #include <stddef.h>
 

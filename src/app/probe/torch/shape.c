@@ -2,9 +2,9 @@
 /*
  * shape.c - names of operators and texts of their shapes, each made once and then found by hash.
  *
- * "[32]t6 [8,16]t6 [16,32]t6 > [8,32]t6": arguments, then results, of those that are tensors the
- * first four, through torch's C shims. theory/op_work.h reads it. The arguments are gone when an
- * operator ends, so their text is kept to put the results behind.
+ * "[32]t6 [8,16]t6 [16,32]t6 > [8,32]t6": arguments, then results; of each the first four tensors,
+ * read through torch's C shims. theory/op_work.h parses it. The arguments are gone when an operator
+ * ends, so their text is kept, and the results are appended.
  */
 #include <string.h>
 

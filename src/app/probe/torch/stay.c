@@ -3,11 +3,12 @@
  * stay.c - the residual overhead in unsampled steps. These steps cannot show it, so it is estimated,
  * and aond adds it to the measured cost.
  *
- * Callbacks are timed, but only in such steps; their mean counts for every step. Calls of modules
- * are too many to be timed: they are counted, and what one costs is measured once at the start. Where
- * the listener stays, torch copies the list of listeners at every node of a backward pass: nodes are
- * counted in the steps whose operators are recorded, and a copy is assumed to cost what was measured
- * elsewhere: a backward pass by the probe would start torch's threads before the program does.
+ * Callbacks are timed, but only in unsampled steps; their mean counts for every step. Calls of
+ * modules are too many to be timed: they are counted, and what one costs is measured once at the
+ * start. Where the listener stays, torch copies the list of listeners at every node of a backward
+ * pass: nodes are counted in the steps whose operators are recorded, and a copy is assumed to cost
+ * what was measured elsewhere: a backward pass by the probe would start torch's threads before the
+ * program does.
  */
 #include "probe/torch/torch.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * step.h - from the ends of optimizers' steps to the steps of a training. Pure.
+ * step.h - derives the steps of a training from the ends of optimizers' steps. Pure.
  *
  * A step ends with its last optimizer. With one optimizer that is every end. With several (a
  * GAN, an optimizer for each parameter) the order is learned: the first one that comes again,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * thread.c - what each thread has open.
+ * thread.c - the open ranges of each thread.
  *
  * The states are static: a thread takes a free one at its first event and gives it back when it
  * ends. A page that fork() wipes tells a child from its parent.

@@ -81,7 +81,7 @@ struct torch_abi {
 extern struct torch_abi torch;
 
 /* --- start.c --- */
-void start_hear(bool yes); /* ranges, from now on; no: until told otherwise */
+void start_hear(bool yes); /* enables or disables ranges */
 bool start_deaf(void);
 
 /* --- thread.c --- */
@@ -112,7 +112,7 @@ struct torch_thread {
 bool thread_init(void);
 struct torch_thread *thread_self(void); /* NULL: more threads than there is room for */
 uint32_t thread_track(struct torch_thread *t);
-/* True once in a child: what the parent had open is not the child's. */
+/* True once in a child: the parent's open ranges are not the child's. */
 bool thread_forked(void);
 bool thread_is_child(void);
 
@@ -122,7 +122,7 @@ record_end_fn user_end;
 void user_optimizer(uint64_t id); /* of the optimizer whose step is ending on this thread */
 void user_hooks(void);            /* only the hook reports optimizers */
 void user_finish(void);           /* the process ends */
-void user_heed(void);             /* no more deaf, if the step that made us so is long over */
+void user_heed(void);             /* listens again, if the step that paused it is long over */
 /* The thread's state, after what a fork left has been cleared; NULL: as thread_self(). */
 struct torch_thread *user_enter(void);
 bool user_infers(uint64_t *done); /* false: the process trains; else steps so far */
@@ -137,7 +137,7 @@ void work_begin(struct torch_thread *t, const struct record_function *rf, const 
 bool work_end(struct torch_thread *t, const struct record_function *rf); /* false: no work */
 void work_forget(void);                                                  /* in a child */
 bool work_groups(void); /* there are process groups */
-/* What Python tells: a tensor to learn the layout from, and a group with the threads it made. */
+/* Reported by Python: a tensor to learn the layout from, and a group with the threads it made. */
 void work_learn_tensor(const void *impl, uint64_t numel, uint32_t dtype);
 void work_learn_handle(void);
 void work_group(const char *name, uint32_t rank, uint32_t size, const uint32_t *tid, uint32_t n);
@@ -154,7 +154,7 @@ record_start_fn op_start, op_start_backward;
 record_end_fn torch_op_end;
 bool op_step(uint64_t number); /* a step begins: open or close the window; true: it is open */
 void op_close(void);
-void op_every(int steps); /* instead of what aond says; -1: what it says */
+void op_every(int steps); /* overrides aond's setting; -1: uses it */
 void op_calibrate(void);  /* the clock, once at the start */
 bool op_window(void);     /* operators are recorded now */
 void op_module(struct torch_thread *t, uint32_t name, uint64_t start_tsc); /* its call has ended */
@@ -180,7 +180,7 @@ void *hook_make(const char *name, hook_fn *call);
 void *hook_none(void); /* a new reference to None */
 
 /* --- call.c --- */
-/* 0, or -ENOSYS: not with this Python. `name`: a function that tells the paths of a module's parts
- * by aon_torch_module(). */
+/* 0, or -ENOSYS: not with this Python. `name`: a function that reports the paths of a module's
+ * parts by aon_torch_module(). */
 int call_start(void *module_type, void *trains, void *name);
 void call_window(void); /* operators are recorded from now on */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hw.c - rows of hw.tbl.h as points: which component it is, what it is a part of. */
+/* hw.c - turns rows of hw.tbl.h into points: the component, and its parent. */
 #include "ship/metrics/hw.h"
 
 #include <stdio.h>

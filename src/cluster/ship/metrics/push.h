@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * push.h - metrics to OTLP over HTTP and to Prometheus' remote write, every now and then. What does not get through
- * is gone: the next has newer values.
+ * push.h - pushes metrics to OTLP over HTTP and to Prometheus' remote write, at intervals. A failed
+ * push is not repeated: the next one has newer values.
  */
 #pragma once
 

@@ -24,7 +24,7 @@ static struct fold_row *row_of(struct fold *f, uint32_t part, const struct rollu
 			return r;
 	}
 	if (f->rows == FOLD_ROWS_MAX) {
-		f->left_out++;
+		f->dropped++;
 		return NULL;
 	}
 	*err = vec_room(&f->row, &f->row_cap, f->rows + 1, sizeof(*r));
@@ -134,7 +134,7 @@ void fold_clear(struct fold *f)
 		sketch_fini(&f->row[i].sketch);
 	lookup_clear(&f->by_key);
 	f->rows = f->parts = 0;
-	f->left_out = 0;
+	f->dropped = 0;
 }
 
 void fold_fini(struct fold *f)

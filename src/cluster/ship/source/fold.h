@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fold.h - windows of a second as windows of ten: sums of what one name did in one process, over its tracks.
- * Of names that chance has left out of some steps the sums are of all steps, and say how sure they are. Pure.
+ * fold.h - merges ten one-second windows into one: sums per name and process, over its tracks. If
+ * chance left some steps unsampled, the sums are estimates for all steps, with their error. Pure.
  */
 #pragma once
 
@@ -38,7 +38,7 @@ struct fold {
 	struct lookup by_key;   /* of row */
 	uint32_t rows, parts;
 	size_t row_cap, part_cap;
-	uint64_t left_out;     /* rows that found no place */
+	uint64_t dropped;      /* rows that did not fit */
 	uint32_t left, unseen; /* names of steps: model/rollup.h; 0: not met */
 };
 

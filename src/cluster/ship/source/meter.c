@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* meter.c - points gathered, and written in two formats. */
+/* meter.c - collects points, and writes them in two formats. */
 #include "ship/source/meter.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ int meter_add(struct meter *m, const char *name, const char *unit, unsigned kind
 	struct meter_point *p;
 
 	if (m->points == METER_POINTS) {
-		m->left_out++;
+		m->dropped++;
 		return 0;
 	}
 	if (vec_room(&m->point, &m->cap, m->points + 1, sizeof(*m->point)) < 0)

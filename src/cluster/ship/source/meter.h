@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * meter.h - the same as metrics: what a node reports about itself, as OTLP and as Prometheus'
- * remote write. Points are values of now; counters count since the start of aon ship. Pure.
+ * meter.h - a node's state as metrics, as OTLP and as Prometheus' remote write. Points are current
+ * values; counters count since the start of aon ship. Pure.
  */
 #pragma once
 
@@ -37,7 +37,7 @@ struct meter {
 	size_t cap;
 	uint64_t start_ns, now_ns; /* wall time: of counters' zero; of the values */
 	char cluster[64], host[64];
-	uint64_t left_out; /* points over METER_POINTS */
+	uint64_t dropped; /* points over METER_POINTS */
 };
 
 void meter_fini(struct meter *m);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * pack.h - rows into batches of a spool: one for each table, route and day, and another when one is full. Some are
- * under way at a time; names and processes are put before the others, which speak of them.
+ * pack.h - packs rows into batches of a spool: one for each table, route and day, and another when
+ * one is full. Several batches are open at a time; names and processes are put before the rows that
+ * refer to them.
  */
 #pragma once
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source.c - one look at the store: what is new, put and committed with where we then stand. */
+/*
+ * source.c - one look at the store: reads what is new, puts it into the spool and commits it with
+ * the new cursor.
+ */
 #include "ship/source/source.h"
 
 #include <errno.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * source.h - follows an aond's store and puts what is new into a spool, with where it stands, in one commit.
+ * source.h - follows an aond's store and puts what is new into a spool, together with its cursor,
+ * in one commit.
  *
- * The store is only read. What a row needs to be understood (names, processes) is put before it. Rows that were
- * overwritten in the store before they were read are counted as a gap.
+ * The store is only read. Names and processes are put before the rows that refer to them. Rows that
+ * were overwritten in the store before they were read are counted as a gap.
  */
 #pragma once
 
@@ -18,12 +19,12 @@
 
 struct source_opts {
 	const char *store;                                               /* path */
-	char cluster[SOURCE_NAME], host[SOURCE_NAME], rack[SOURCE_NAME]; /* "": as the store says */
+	char cluster[SOURCE_NAME], host[SOURCE_NAME], rack[SOURCE_NAME]; /* "": from the store */
 	uint64_t backfill_ns; /* of the first look: how far back; 0: all */
-	bool events;          /* raw events of captures that alarms raised */
+	bool events;          /* raw events of captures that alarms started */
 };
 
-/* What only the caller knows; of the node's heartbeat. */
+/* Values of the node's heartbeat that only the caller knows. */
 struct source_node {
 	uint64_t aond_cpu_ns, rss_bytes;
 	int32_t clock_off_us;
@@ -43,11 +44,11 @@ void source_free(struct ship_source *s); /* NULL is allowed */
 int source_look(struct ship_source *s, struct spool *spool, const struct source_node *node,
 		uint64_t now_ns, bool all, struct store_why *why);
 
-/* What it has seen, as metrics. 0 or -ENOMEM. */
+/* The source's counters as metrics. 0 or -ENOMEM. */
 int source_meter(const struct ship_source *s, struct meter *m);
 
 /* How far behind the newest window of the store we are, in windows. */
 uint64_t source_behind(const struct ship_source *s);
-/* Who we are, names of spools and rows: as told, else as the store says. -EAGAIN: it says nothing yet; with `last` the
- * machine's own name has to do then. */
+/* The names for spools and rows: from the options, else from the store. -EAGAIN: the store has none
+ * yet; with `last` the machine's own name is used then. */
 int source_names(struct source_opts *o, bool last);

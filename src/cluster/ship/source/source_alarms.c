@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source_alarms.c - what aond's journal tells, as findings, and the captures that alarms raised. */
+/* source_alarms.c - entries of aond's journal as findings, and the captures that alarms started. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>

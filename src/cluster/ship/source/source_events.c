@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source_events.c - the events of a capture that an alarm raised, one by one. */
+/* source_events.c - ships the events of a capture that an alarm started, one by one. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source_meter.c - what a source has seen, as metrics. */
+/* source_meter.c - a source's counters as metrics. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source_priv.h - a source from within. */
+/* source_priv.h - a source's internals. */
 #pragma once
 
 #include "model/node.h"
@@ -12,7 +12,7 @@
 #define CURSOR_MAGIC   0x634e4f41u /* "AONc" */
 #define CURSOR_VERSION 1u
 
-/* Where we stand in the store: in the spool's state, with the batches that it speaks of. */
+/* The position in the store, kept in the spool's state with the batches up to it. */
 struct cursor {
 	uint32_t magic, version;
 	uint64_t dev, ino; /* of the store's file */
@@ -83,4 +83,4 @@ int source_events(struct ship_source *s, const char *label, uint32_t process, ui
 void source_count(struct known *k, const struct fold_row *r);
 int source_alarms(struct ship_source *s, struct spool *spool);
 void source_beat(struct ship_source *s, struct spool *spool, const struct source_node *node);
-void source_forget(struct ship_source *s); /* what was sent: that commit failed */
+void source_forget(struct ship_source *s); /* forgets what was sent, because the commit failed */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source_rows.c - what a store has, as rows. */
+/* source_rows.c - rows of a store as rows of the cluster's tables. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -277,7 +277,7 @@ static int on_window(void *arg, const struct window *w)
 
 		if (u->kind != EVENT_STEP || !u->name)
 			continue;
-		if (!strcmp(store_name_text(s->st, u->name), STEPS_LEFT_OUT))
+		if (!strcmp(store_name_text(s->st, u->name), STEPS_UNSAMPLED))
 			s->fold.left = u->name;
 		else if (!strcmp(store_name_text(s->st, u->name), STEPS_UNSEEN))
 			s->fold.unseen = u->name;
@@ -345,8 +345,8 @@ int source_windows(struct ship_source *s, bool all)
 		put_window(s, &s->fold.row[i]);
 		err = s->packs.err;
 	}
-	if (s->fold.left_out)
-		spool_lost(s->packs.spool, SHIP_WINDOW, SPOOL_LIMIT, s->fold.left_out);
+	if (s->fold.dropped)
+		spool_lost(s->packs.spool, SHIP_WINDOW, SPOOL_LIMIT, s->fold.dropped);
 	fold_clear(&s->fold);
 	if (!err && after > s->at.window)
 		s->at.window = after;

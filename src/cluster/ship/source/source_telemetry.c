@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* source_telemetry.c - what collectors measured: of each series the last value of every minute, if it changed. */
+/* source_telemetry.c - telemetry: for each series the last value of every minute, if it changed. */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>

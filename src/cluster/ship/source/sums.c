@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sums.c - holds the sums of view.tbl.h against the rows that they are of, and puts right those that differ.
+ * sums.c - compares the sums of view.tbl.h with the rows that they sum, and corrects those that
+ * differ.
  *
- * A server that dies between an insert and its view has the rows without their sums, and knows the insert when it is
- * sent again. So what lacks is found by comparing: of each job and hour the rows' sums less those of the view. What is
- * not 0 is inserted as it is, key by key, below zero where there is too much: integers wrap when they are added up, so
- * the sums are those of the rows from then on. An insert that is broken off leaves a smaller difference, a batch that
- * arrives meanwhile one that the next round takes back: it can be run at any time, and again. Views that keep the newest
- * row instead are compared by its time, and given it again.
+ * If a server dies between an insert and its view, it has the rows without their sums, and takes a
+ * retry of the insert for a duplicate. So missing sums are found by comparison: for each job and
+ * hour, the sums of the rows less those of the view. A difference is inserted as it is, key by key,
+ * negative where there is too much: integers wrap when they are added up, so the sums are correct
+ * from then on. An insert that is interrupted leaves a smaller difference; a batch that arrives
+ * meanwhile leaves one that the next round takes back. So it can run at any time, and again. Views
+ * that keep the newest row instead are compared by its time, and get the row again.
  */
 #include <errno.h>
 #include <inttypes.h>

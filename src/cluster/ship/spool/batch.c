@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* batch.c - a batch made, checked and unpacked. */
+/* batch.c - encodes, checks and decodes a batch. */
 #include "ship/spool/batch.h"
 
 #include <errno.h>

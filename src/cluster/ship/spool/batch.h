@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * batch.h - rows of one table, made once and never changed: what spools hold and what is sent.
+ * batch.h - rows of one table, encoded once and never changed: the unit that spools hold and that
+ * is sent.
  *
  *	head (BATCH_HEAD bytes, little endian), body: RowBinary, packed by zstd
  *
- * A batch is known by (src, seq). Numbers of a src only rise; a number that is left out was given up, and a
- * row of `drop` says so. All rows are of one day, so that an insert makes one part and is there wholly or not
- * at all; and of one `route`, which says where: job, else host, hashed. docs/cluster.md draws it.
+ * A batch is identified by (src, seq). Numbers of a src only rise; a missing number was dropped,
+ * and a row of `drop` says so. All rows are of one day, so that an insert makes one part and is
+ * atomic; and of one `route`, which chooses the shard: the hash of the job, else of the host.
+ * docs/cluster.md draws it.
  */
 #pragma once
 

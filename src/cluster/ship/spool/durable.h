@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* durable.h - files of a folder that are wholly there after a crash, or not at all. */
+/* durable.h - files of a folder that are complete after a crash, or absent. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
 /*
- * Called before each step that a crash could fall behind of; NULL but in tests, which end the process there,
- * or make the step fail: what it returns, if not 0, is the step's result.
+ * Called before each step that a crash could interrupt; NULL except in tests, which end the process
+ * there, or make the step fail: a result other than 0 becomes the step's result.
  */
 extern int (*durable_hook)(const char *step, const char *name);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* netday.c - see netday.h. A crash of the machine begins a day anew, so no disk is waited for. */
+/*
+ * netday.c - see netday.h. A crash of the machine begins a new day, so nothing waits for the disk.
+ */
 #include "ship/spool/netday.h"
 
 #include <inttypes.h>

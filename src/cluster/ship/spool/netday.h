@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * netday.h - what may be sent in a day: net_mib_day. A day is one of the machine's uptime, as aond's
- * disk_mib_day has it; what was sent in it is beside the spool, so that a new start does not forget it:
+ * netday.h - the daily limit of bytes sent: net_mib_day. A day is one of the machine's uptime, as
+ * for aond's disk_mib_day. The bytes sent so far are in a file beside the spool, so that they
+ * survive a restart:
  *
  *	BOOT<space>DAY<space>BYTES<space>STOPS
  */
@@ -25,7 +26,10 @@ struct netday {
 
 /* now_ns: CLOCK_MONOTONIC, here and below. */
 void netday_init(struct netday *n, const char *spool, uint64_t limit, uint64_t now_ns);
-/* May so much be sent? What alone is more than a day's goes as the first of one. No: counted once. */
+/*
+ * Whether so much may be sent. A batch larger than a day's limit goes as the first of a day. A
+ * refusal is counted once.
+ */
 bool netday_fits(struct netday *n, uint64_t bytes, uint64_t now_ns);
 void netday_add(struct netday *n, uint64_t bytes, uint64_t now_ns);
 static inline uint64_t netday_end(const struct netday *n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spool.c - batches put in, committed, taken out and marked as sent. */
+/* spool.c - puts batches in, commits them, hands them out and marks them as sent. */
 #include "ship/spool/spool.h"
 
 #include <errno.h>

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * spool.h - batches on disk between who makes and who sends them: a folder with a file for each, and `state`.
+ * spool.h - batches on disk between their producer and their sender: a folder with a file for each,
+ * and `state`.
  *
- * What is put becomes part of the spool with spool_commit(): everything with the caller's cursor, or nothing:
- * so a source that is read again after a crash is read from where its last whole commit ended. Numbers of a
- * spool rise without end and are never used twice. What was sent is marked in `state` before its file goes.
+ * A batch becomes part of the spool with spool_commit(), which stores everything together with the
+ * caller's cursor, or nothing: after a crash a source is read again from its last complete commit.
+ * Numbers of a spool only rise and are never used twice. A sent batch is marked in `state` before
+ * its file is deleted.
  *
  *	write FILE..., sync each, sync the folder          not there yet
  *	write state.new, sync, rename, sync the folder     there, with the cursor
  *	sent; state says so, durably; unlink FILE          gone
  *
- * Over its caps the oldest batches go: events of captures first, names and processes last. What goes is counted,
- * and spool_drops() makes the rows that tell it, once, through any crash; they wait in one batch, which stays.
+ * Above its caps the oldest batches are dropped: events of captures first, names and processes
+ * last. Drops are counted, and spool_drops() makes rows that report them, once, through any crash;
+ * these wait in one batch, which is never dropped.
  *
- * One process has a spool (-EBUSY); spool_look() is for all others. One thread.
+ * One process at a time owns a spool (-EBUSY); all others use spool_look(). One thread.
  */
 #pragma once
 
@@ -67,21 +70,22 @@ int spool_commit(struct spool *s, const void *cursor, size_t len);
  * one of both, whole. */
 int spool_abort(struct spool *s);
 
-/* Counts what never became a batch: told as the others. Joins the next commit. */
+/* Counts rows that never became a batch; reported like other drops. Part of the next commit. */
 void spool_lost(struct spool *s, enum ship_table_id table, enum spool_reason why, uint64_t rows);
 
-/* Gives up what is over the caps, and puts rows that tell of all that was given up, if any was; commits. */
+/* Drops batches above the caps, and puts rows that report all drops, if there were any; commits. */
 int spool_drops(struct spool *s, uint64_t now_ns);
 
 /* --- taking out --- */
 
 /*
- * The oldest batch with a number above `after`, to be sent: 1, 0: there is none, -errno. *data (BATCH_HEAD and
- * body) is good until the next call. From here on it is not given up: it may have arrived, and a reported drop
- * must be real. A damaged file is given up, counted, and the next one is given.
+ * The oldest batch with a number above `after`, to be sent: 1, 0: there is none, -errno. *data
+ * (BATCH_HEAD and body) is good until the next call. From here on it is not dropped: it may have
+ * arrived, and a reported drop must be real. A damaged file is dropped and counted, and the next
+ * one is returned.
  */
 int spool_get(struct spool *s, uint64_t after, struct batch_head *h, const void **data);
-/* Whether whoever had the spool before may have sent it. */
+/* Whether an earlier process may have sent it. */
 bool spool_maybe_sent(const struct spool *s, uint64_t seq);
 /* It has arrived; on disk that is with the next spool_flush(), at the latest after 64 of them. */
 int spool_ack(struct spool *s, uint64_t seq);

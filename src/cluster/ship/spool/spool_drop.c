@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spool_drop.c - what a spool gives up, that it says so, and what it sets aside. */
+/* spool_drop.c - drops batches, reports the drops, and sets batches aside. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -118,7 +118,7 @@ static bool is_telling(const struct spool *s)
 	return false;
 }
 
-/* A row for each table and reason of which something was not told yet; how many, or -errno. */
+/* Adds a row for each table and reason with unreported drops; returns how many, or -errno. */
 static int tell(struct spool *s, uint64_t now_ns, struct rowbin *b)
 {
 	int n = 0, err = 0;

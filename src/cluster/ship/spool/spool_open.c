@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spool_open.c - a spool as a crash, or an orderly end, has left it. */
+/* spool_open.c - opens a spool after a crash or an orderly end. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

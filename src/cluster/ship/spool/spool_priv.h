@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spool_priv.h - a spool from within. */
+/* spool_priv.h - a spool's internals. */
 #pragma once
 
 #include "ship/spool/spool_state.h"
@@ -19,7 +19,7 @@ struct spool {
 	char cluster[128], host[128];
 	uint64_t max_bytes, max_age_ns;
 	struct state st;
-	uint64_t tried;      /* when it was opened: up to this number, who knows */
+	uint64_t tried;      /* when it was opened: up to this number batches may have been sent */
 	void *cursor;        /* owned; of the last commit */
 	struct entry *entry; /* owned; by number. From `kept` on they are not committed */
 	size_t entries, kept, cap;

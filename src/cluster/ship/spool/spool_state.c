@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* spool_state.c - the state read, checked and replaced. */
+/* spool_state.c - reads, checks and replaces the state. */
 #include "ship/spool/spool_state.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* bmc.c - what one BMC measured and told, between its thread and the collector's. */
+/* bmc.c - the latest values and events of one BMC, passed from its thread to the collector's. */
 #include "collect/bmc/bmc.h"
 
 #include <errno.h>
@@ -96,7 +96,7 @@ struct bmc_value *bmc_value_add(struct bmc *b, uint64_t key, const char *device,
 	struct bmc_value *v;
 
 	if (b->values == BMC_VALUES || map_put(&b->by_key, key, b->values + 1) < 0) {
-		b->left_out++;
+		b->dropped++;
 		return NULL;
 	}
 	v = &b->value[b->values++];
@@ -149,7 +149,7 @@ void bmc_fact(struct bmc *b, const char *key, const char *value)
 	k = strdup(key);
 	v = strdup(value);
 	if (!k || !v || b->facts == BMC_FACTS) {
-		b->left_out += b->facts == BMC_FACTS;
+		b->dropped += b->facts == BMC_FACTS;
 		free(k);
 		free(v);
 		return;
@@ -217,7 +217,7 @@ void bmc_emit(struct bmc *b, struct emit *e)
 	emit_own(b, "bmc_requests_total", (double)b->requests, e);
 	emit_own(b, "bmc_failed_total", (double)b->failed, e);
 	emit_own(b, "bmc_stale", b->stale, e);
-	emit_own(b, "bmc_left_out_total", (double)b->left_out, e);
+	emit_own(b, "bmc_left_out_total", (double)b->dropped, e);
 	for (uint32_t i = 0; i < b->events; i++)
 		emit_event(e, b->event[i].what, "%s: %s", b->conf->name, b->event[i].text);
 	b->events = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bmc.h - one BMC as the collector sees it: what it measured last, how it answers, what it told.
+ * bmc.h - one BMC as the collector sees it: its latest values, its connection state, its events.
  *
- * A thread of its own talks to each and fills this; the collector's thread reads all of them once an
- * interval. So one that is slow or dead delays nobody. `lock` guards all but `conf` and `stop`.
+ * Each BMC has a thread of its own that fills this; the collector's thread reads all of them once
+ * an interval. So a slow or dead BMC delays no other. `lock` guards all but `conf` and `stop`.
  */
 #pragma once
 
@@ -34,7 +34,7 @@ struct bmc_value {
 	uint32_t from;    /* which resource it was in */
 	double factor;
 	uint8_t flags;  /* of the row that it is of */
-	bool by_report; /* metric reports have it: nobody has to ask for it */
+	bool by_report; /* metric reports have it: it need not be polled */
 	bool reading;   /* that moves: an old one is worth nothing */
 };
 
@@ -57,7 +57,7 @@ struct bmc {
 	char why[512];    /* why not, in words */
 	uint64_t seen_ns; /* when it last answered, CLOCK_MONOTONIC; 0: never */
 	uint64_t look_ns; /* what the last round took */
-	uint64_t requests, failed, unchanged, left_out;
+	uint64_t requests, failed, unchanged, dropped;
 	uint32_t resources, stale;
 	bool discovered;
 	char events_uri[256]; /* of its stream of events; "": it has none, as far as is known */
@@ -66,7 +66,7 @@ struct bmc {
 		char what[16], text[240];
 	} event[BMC_EVENTS];
 	uint32_t events;
-	uint64_t events_lost, told; /* told: by the BMC itself, as they happened */
+	uint64_t events_lost, told; /* told: reported by the BMC itself, as they happened */
 
 	/* What it is made of: sorted words "firmware/BMC" and what they are. */
 	struct bmc_fact {
@@ -98,7 +98,7 @@ void bmc_event(struct bmc *b, const char *what, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 void bmc_fact(struct bmc *b, const char *key, const char *value);
 
-/* All that it measured, and how it is, to the collector's reader. */
+/* Emits all its values, and its connection state. */
 void bmc_emit(struct bmc *b, struct emit *e);
 /* Its state as an object of JSON into DIR/NAME.json, for aon rack. */
 int bmc_write(struct bmc *b, const char *dir);

@@ -2,10 +2,11 @@
 /*
  * bmc_collect.c - the collectors of BMCs: a thread for each BMC of the file, read once an interval.
  *
- * They have few rights to lose: this process is none of aond's, and it is killed if it hangs.
+ * This process is separate from aond, has few privileges, and is killed if it hangs.
  *
- * Files for aon rack are written by a thread of their own: a disk that keeps it waiting costs files, where a
- * poll that waited would be killed, and all resources of all BMCs would have to be found anew.
+ * A separate thread writes the files for aon rack: a slow disk then delays only these files. If the
+ * poll waited for the disk, the process would be killed, and would have to discover all resources
+ * of all BMCs again.
  */
 #include <errno.h>
 #include <stdlib.h>

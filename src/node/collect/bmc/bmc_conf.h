@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bmc_conf.h - which BMCs there are: a section [NAME] for each, with lines of KEY = VALUE. Lines
- * before the first section are for all that follow. Passwords are in files that it names, never here.
+ * bmc_conf.h - the configured BMCs: a section [NAME] for each, with lines of KEY = VALUE. Lines
+ * before the first section apply to all that follow. Passwords are in files that it names, never
+ * here.
  */
 #pragma once
 
@@ -36,7 +37,9 @@ int bmc_conf_parse(struct bmc_confs *out, const char *name, const char *text, si
 int bmc_conf_load(struct bmc_confs *out, const char *path, struct bmc_why *why);
 void bmc_confs_fini(struct bmc_confs *c);
 
-/* Who to log in as, from its file; refused if others may read it. Wipe it after use. */
+/*
+ * The user and password of a BMC, from its file; refused if others may read it. Wipe it after use.
+ */
 struct bmc_login {
 	char user[128], password[256];
 };

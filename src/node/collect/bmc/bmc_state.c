@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bmc_state.c - a BMC in a few numbers, as a file for aon rack: what it draws, how warm it is, what is
- * wrong; and what it is made of, for aon validate.
+ * bmc_state.c - a BMC in a few numbers, as a file for aon rack: power, temperature, faults; and its
+ * components, for aon validate.
  */
 #include <errno.h>
 #include <limits.h>
@@ -167,7 +167,7 @@ static void write_state(const struct bmc *b, const struct sum *s, uint64_t now, 
 	json_u64(&j, "resources", b->resources);
 	json_u64(&j, "requests", b->requests);
 	json_u64(&j, "failed", b->failed);
-	json_u64(&j, "left_out", b->left_out);
+	json_u64(&j, "left_out", b->dropped);
 	json_bool(&j, "complete", b->discovered);
 	write_gpus(&j, s);
 	json_open(&j, "facts", '{');

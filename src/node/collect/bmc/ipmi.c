@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ipmi.c - the thread of one BMC that speaks IPMI: its sensor records once an hour, its sensors, its power by
- * DCMI and new entries of its event log once an interval.
+ * ipmi.c - the thread of one BMC that speaks IPMI. It reads the sensor records once an hour; once
+ * an interval it reads the sensors, the power by DCMI, and new entries of the event log.
  */
 #include <errno.h>
 #include <math.h>
@@ -164,7 +164,7 @@ static int read_records(struct looker *l)
 			return n;
 		if (l->sensors == SENSORS) {
 			pthread_mutex_lock(&l->b->lock);
-			l->b->left_out++;
+			l->b->dropped++;
 			pthread_mutex_unlock(&l->b->lock);
 			continue;
 		}

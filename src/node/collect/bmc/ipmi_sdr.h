@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ipmi_sdr.h - what a BMC's sensor records say: names, units, and how a byte becomes a value. Pure; any bytes. */
+/*
+ * ipmi_sdr.h - decodes a BMC's sensor records: names, units, and the conversion of a byte to a
+ * value. Pure; accepts any bytes.
+ */
 #pragma once
 
 #include <stdbool.h>

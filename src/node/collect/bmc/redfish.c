@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * redfish.c - the thread of one BMC: finds its resources, then looks at them once an interval.
+ * redfish.c - the thread of one BMC: discovers its resources, then reads them once an interval.
  *
- * A look is all metric reports, then as many of the other resources as the rate allows, in turn: those
- * whose values no report has. A value that does not change is polled ever more rarely, until it changes or the BMC reports
- * an event. Found again every hour, and when the BMC comes back.
+ * Each interval it reads all metric reports, then as many of the other resources as the rate limit
+ * allows, in turn: those whose values are in no report. A value that does not change is polled ever
+ * more rarely, until it changes or the BMC reports an event. Discovery is repeated every hour, and
+ * when the BMC comes back.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -164,7 +165,7 @@ static void on_link(void *arg, const char *key, const char *path, bool whole)
 	    strchr(path, '?'))
 		return;
 	if (!strcmp(key, "Members") && ++l->members > MEMBERS) {
-		l->tree.left_out++;
+		l->tree.dropped++;
 		return;
 	}
 	res = redfish_tree_add(&l->tree, path);
@@ -262,8 +263,8 @@ static bool discover(struct looker *l, uint64_t until_ns, bool *done)
 	*done = fine && !more;
 	pthread_mutex_lock(&l->b->lock);
 	l->b->resources = l->tree.n;
-	l->b->left_out += l->tree.left_out;
-	l->tree.left_out = 0;
+	l->b->dropped += l->tree.dropped;
+	l->tree.dropped = 0;
 	l->b->discovered |= *done;
 	pthread_mutex_unlock(&l->b->lock);
 	return fine;

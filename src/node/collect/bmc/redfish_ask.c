@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redfish_ask.c - sessions and requests of one BMC. Passwords live here for the time of a request. */
+/*
+ * redfish_ask.c - sessions and requests of one BMC. Passwords are in memory only during a request.
+ */
 #include "collect/bmc/redfish_ask.h"
 
 #include <errno.h>

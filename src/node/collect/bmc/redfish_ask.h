@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redfish_ask.h - requests to a BMC: who logs in, how often, what to do when it says no. */
+/* redfish_ask.h - requests to a BMC: login, rate limit, and reactions to refusals. */
 #pragma once
 
 #include "collect/bmc/bmc.h"

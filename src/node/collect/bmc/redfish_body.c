@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redfish_body.c - a walk through a resource, metric reports, events. */
+/* redfish_body.c - parses resources, metric reports and events. */
 #include "collect/bmc/redfish_body.h"
 
 #include <errno.h>

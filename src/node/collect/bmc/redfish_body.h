@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * redfish_body.h - what the answers of a BMC say, by schema and whoever made it: links to other
- * resources, values, metric reports. Pure; any bytes are allowed. JSON_PAD quotes follow a body.
+ * redfish_body.h - parses a BMC's answers by schema, whoever made the BMC: links to other
+ * resources, values, metric reports. Pure; accepts any bytes. JSON_PAD quotes follow a body.
  *
- * A value is known by its resource and a pointer into it, the way metric reports name them:
+ * A value is identified by its resource and a pointer into it, as metric reports do:
  * "/redfish/v1/Chassis/Tray/Sensors/T0" and "/Oem/Nvidia/BitErrorRate".
  */
 #pragma once
@@ -39,7 +39,7 @@ bool redfish_text(const char *body, size_t len, const char *key, char *out, size
 
 struct redfish_metric {
 	struct json_tok property, value; /* without quotes */
-	int64_t t_ns;                    /* since 1970 by the BMC's clock; 0: not said */
+	int64_t t_ns;                    /* since 1970 by the BMC's clock; 0: unknown */
 	bool stale;                      /* the BMC says so */
 };
 

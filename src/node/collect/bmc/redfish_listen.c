@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redfish_listen.c - the thread that a BMC tells its events to, over a connection of its own. */
+/* redfish_listen.c - the thread that receives a BMC's events, over a connection of its own. */
 #include <string.h>
 
 #include "collect/bmc/redfish_ask.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redfish_look.h - what the thread of a BMC knows between two looks. */
+/* redfish_look.h - the state of a BMC's thread between two polls. */
 #pragma once
 
 #include "collect/bmc/redfish_tree.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redfish_name.c - properties as rows of redfish_leaf.tbl.h, paths as names of devices. */
+/* redfish_name.c - maps properties to rows of redfish_leaf.tbl.h, and paths to names of devices. */
 #include "collect/bmc/redfish_name.h"
 
 #include <stdio.h>

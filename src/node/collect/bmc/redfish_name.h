@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redfish_name.h - what a property of Redfish is as a metric, and what its device is called. */
+/* redfish_name.h - the metric of a Redfish property, and the name of its device. */
 #pragma once
 
 #include "collect/bmc/redfish_body.h"

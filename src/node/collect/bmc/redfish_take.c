@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redfish_take.c - what a BMC's answers say, taken over: values, facts, entries of logs. */
+/* redfish_take.c - stores a BMC's answers: values, facts, log entries. */
 #include <stdlib.h>
 #include <string.h>
 

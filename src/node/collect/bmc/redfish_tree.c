@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redfish_tree.c - the set of a BMC's resources. Met once, a resource is met: loops end here. */
+/* redfish_tree.c - the set of a BMC's resources. Each resource is added once, so loops end here. */
 #include "collect/bmc/redfish_tree.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ struct redfish_resource *redfish_tree_add(struct redfish_tree *t, const char *pa
 	if (have)
 		return &t->res[have - 1];
 	if (t->n == t->max) {
-		t->left_out++;
+		t->dropped++;
 		return NULL;
 	}
 	t->res[t->n] = (struct redfish_resource){ .path = strndup(path, len), .hash = hash };

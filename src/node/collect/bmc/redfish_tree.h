@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* redfish_tree.h - a BMC's resources: which there are, what each is for, when it is asked again. */
+/* redfish_tree.h - a BMC's resources: their paths, their uses, and when each is polled again. */
 #pragma once
 
 #include "base/map.h"
@@ -27,7 +27,7 @@ struct redfish_tree {
 	struct redfish_resource *res; /* owned */
 	uint32_t n, max;
 	struct map by_path; /* hash: place in res, + 1 */
-	uint64_t left_out;
+	uint64_t dropped;
 	bool expand;               /* it can give a collection with its members */
 	char events[REDFISH_PATH]; /* where events come from; "": nowhere */
 };

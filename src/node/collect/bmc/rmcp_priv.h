@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rmcp_priv.h - between packets (rmcp.c) and sessions (rmcp_session.c). */
+/* rmcp_priv.h - shared by rmcp.c (packets) and rmcp_session.c (sessions). */
 #pragma once
 
 #include "collect/bmc/rmcp.h"

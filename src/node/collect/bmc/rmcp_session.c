@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rmcp_session.c - a session of RMCP+: who the other side is, who we are, keys of both (RAKP, IPMI 2.0 13.17).
+ * rmcp_session.c - a session of RMCP+: mutual authentication and session keys (RAKP, IPMI 2.0
+ * 13.17).
  *
  *	K1, K2 = HMAC(SIK, 01.. and 02..)    SIK = HMAC(password, Rm Rc role name)
  */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sse.c - lines of "data: ...", until an empty one. */
+/* sse.c - parses lines of "data: ...", until an empty one. */
 #include "collect/bmc/sse.h"
 
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sse.h - server-sent events out of a stream of bytes, which may be cut anywhere. Any bytes are allowed. */
+/*
+ * sse.h - parses server-sent events from a byte stream, which may be cut anywhere. Accepts any
+ * bytes.
+ */
 #pragma once
 
 #include <stdbool.h>

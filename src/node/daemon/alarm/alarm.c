@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alarm.c - from detectors to entries of the journal, and to captures that are bounded in every way. */
+/*
+ * alarm.c - turns detections into journal entries, and into captures that are bounded in every way.
+ */
 #include "daemon/alarm/alarm.h"
 
 #include <errno.h>
@@ -334,7 +336,7 @@ static void look(struct sess *s, uint64_t now)
 				.collective = p.collective,
 				.records = s->stream->tally.taken };
 	if (detect_still(&w->detect))
-		saving_look(s, &signs);
+		checkpoint_guard_look(s, &signs);
 	detect_look(&w->detect, &signs, now, keep, w);
 	for (size_t i = 0; i < w->n; i++)
 		tell(s, &w->raised[i], now);

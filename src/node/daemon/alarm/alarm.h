@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * alarm.h - what detectors find goes into the journal, and may raise a short capture.
+ * alarm.h - detections become journal entries, and may start a short capture.
  *
- * Steps and windows of a process come from its stream; every second its heartbeat is looked at, and every
- * ten seconds who is late among the ranks of a job here.
+ * A process's stream delivers its steps and windows. Its heartbeat is checked every second, and
+ * late ranks of a job on this node every ten seconds.
  */
 #pragma once
 
@@ -18,7 +18,7 @@
 #define ALARM_CAPTURES_UID 8u   /* of these, by the processes of one user, */
 #define ALARM_CAPTURE_S    600u /* so far apart at least, and one at a time */
 #define ALARM_DAY_S        86400u
-#define ALARM_SAME_S       60u /* of a job: the ranks that say the same within it are one alarm */
+#define ALARM_SAME_S       60u /* of a job: the same alarm of several ranks within it is one */
 #define ALARM_RANKS_KEPT   8u  /* of a job here: more would be the whole recorder's */
 #define WATCHER_COMM       512u
 
@@ -30,7 +30,7 @@ struct watcher {
 	struct {
 		uint32_t name; /* 0: free */
 		bool yes;
-	} comm[WATCHER_COMM];        /* kernels that exchange, or do not, by their name */
+	} comm[WATCHER_COMM];        /* whether kernels communicate, by their name */
 	struct alarm raised[ALARMS]; /* since the last tick */
 	size_t n;
 };
@@ -38,14 +38,14 @@ struct watcher {
 /* Alarms of one process, and of the ranks that it leads. */
 struct sess_alarms {
 	uint32_t count;           /* that were raised for it */
-	enum tier was_asked;      /* before an alarm raised a capture, */
+	enum tier was_asked;      /* before an alarm started a capture, */
 	uint64_t full_until_ns;   /* until then; 0: none did */
 	struct late late;         /* of the ranks */
 	uint64_t told_ns[ALARMS]; /* of the ranks */
 	struct stacks_due stacks;
 };
 
-/* Captures that alarms raise. */
+/* Captures that alarms start. */
 struct raised {
 	uint64_t next_ns, day;
 	uint32_t captures;
@@ -65,5 +65,8 @@ void alarm_restore(struct store *st); /* what captures keep, after a start */
 void alarm_tick(struct roster *r, uint64_t now_ns);
 /* A collector's event: an alarm if it tells of a GPU or of memory that fails. The text is printable. */
 void alarm_fault(struct roster *r, const char *what, const char *text, uint64_t now_ns);
-/* Its process has ended, its records are drained: if others of its job hang already, they wait for it. */
+/*
+ * The process has ended and its records are drained: if others of its job already hang, they wait
+ * for it.
+ */
 void alarm_ended(struct sess *s, uint64_t now_ns);

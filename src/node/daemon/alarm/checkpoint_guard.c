@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * checkpoint_guard.c - see checkpoint_guard.h. A range that is named as one (names/step_names.h), or bytes that the kernel
- * counts; it shows them to those who may trace the process: its own user, and root.
+ * checkpoint_guard.c - see checkpoint_guard.h. The evidence is a range that is named as a
+ * checkpoint (names/step_names.h), or the bytes written that the kernel counts; the kernel shows
+ * these to whoever may trace the process: its own user, and root.
  */
 #include "daemon/alarm/checkpoint_guard.h"
 
@@ -50,7 +51,7 @@ static bool peer_saves(const struct sess *s)
 	return false;
 }
 
-void saving_look(const struct sess *s, struct signs *out)
+void checkpoint_guard_look(const struct sess *s, struct signs *out)
 {
 	out->saves = understand_any_open(s->stream->understand, is_checkpoint,
 					 &s->stream->plant->means.means);

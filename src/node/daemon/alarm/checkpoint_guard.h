@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* checkpoint_guard.h - evidence that a process without progress writes a checkpoint. */
+/* checkpoint_guard.h - evidence that a process without progress is writing a checkpoint. */
 #pragma once
 
 struct sess;
 struct signs;
 
-/* Fills in what detect.h wants to know about a process without progress. */
-void saving_look(const struct sess *s, struct signs *out);
+/* Fills in the signs of a checkpoint that detect.h needs for a process without progress. */
+void checkpoint_guard_look(const struct sess *s, struct signs *out);

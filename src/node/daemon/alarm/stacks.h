@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stacks.h - after the alarm of a hang: where are the job's ranks on this node?
+ * stacks.h - after a hang alarm: where the job's ranks on this node stand.
  *
- * aon-stacks looks, as a process of its own, one at a time; what it says goes into the journal, a line
- * for each group of ranks that stand at the same place. The loop waits for nothing.
+ * aon-stacks reads the stacks, as a process of its own, one at a time; its result goes into the
+ * journal, a line for each group of ranks that stand at the same place. The loop never waits for
+ * it.
  */
 #pragma once
 

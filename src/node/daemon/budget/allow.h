@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * allow.h - what a job or a process may cost, where that is not what the node's settings say.
+ * allow.h - limits of a job or a process that differ from the node's settings.
  *
- * The node's admin may say anything; whose processes they are may only say less. What the admin
- * sets for a process overrides the limit of its job, and that the settings; of what
- * users say the tightest counts. Pure: nothing here knows sockets or sessions.
+ * The node's admin may set any limit; the owner of the processes may only tighten one. A limit that
+ * the admin sets for a process overrides that of its job, which overrides the settings; of the
+ * users' limits the tightest counts. Pure: nothing here knows sockets or sessions.
  */
 #pragma once
 
@@ -48,7 +48,7 @@ enum allow_key allow_find(const char *key);
 int64_t allow_node(const struct param *p, enum allow_key key);
 /* True if `a` leaves less than `b`: 0 is no limit, but for a fidelity level, which is lower if larger. */
 bool allow_tighter(enum allow_key key, int64_t a, int64_t b);
-/* What holds for a process of that user and job ("": none). own: limits of the process alone. */
+/* The limit for a process of that user and job ("": none). own: limits of the process alone. */
 int64_t allow_limit(const struct param *p, const struct allow_jobs *jobs, const struct allow *own,
 		    const char *job, uid_t uid, enum allow_key key);
 /* The row of a job, for the admin or for a user; made if `make`. NULL: there is none, or no room. */

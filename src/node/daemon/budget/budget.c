@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* budget.c - every second: what recording costs each process, and how much is recorded. */
+/* budget.c - once a second: the cost of recording each process, and how much is recorded. */
 #include <stdio.h>
 #include <string.h>
 
@@ -42,7 +42,7 @@ static void account_all(struct roster *r, uint64_t now)
 	for (struct sess *s = r->first; s; s = s->next) {
 		if (!s->stream)
 			continue;
-		cost_stays(&s->stream->cost, now, pool_stays(s->stream->pool));
+		cost_residual(&s->stream->cost, now, pool_residual(s->stream->pool));
 		tally_account(&s->stream->tally, &a); /* its row is of the last commit */
 		cost_account(&s->stream->cost, now, a.emitted - a.samples, r->emit_ns);
 	}
@@ -197,7 +197,7 @@ void budget_note(struct sess *s)
 	o->budget = (uint32_t)budget_limit(s, ALLOW_max_slowdown) * 1000u;
 	o->fidelity = c->govern.fidelity;
 	o->by = c->by_rate ? OVERHEAD_BY_LAUNCHES : OVERHEAD_BY_STEPS;
-	o->stays = (uint32_t)millionths(c->stays);
+	o->residual = (uint32_t)millionths(c->residual);
 	o->emit_ps = (uint32_t)(1000 * s->roster->emit_ns);
 }
 

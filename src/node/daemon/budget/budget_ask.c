@@ -119,7 +119,7 @@ static uint64_t given_of(const struct sess *s, enum allow_key key)
 {
 	switch (key) {
 	case ALLOW_max_slowdown:
-		return s->stream->proc.overhead.left_out;
+		return s->stream->proc.overhead.unsampled;
 	case ALLOW_max_probe_cost:
 		return s->stream->proc.overhead.moves;
 	case ALLOW_disk_mib_day:

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cost.c - which steps to leave unsampled, what they show, and how the governor reacts. */
+/* cost.c - chooses the unsampled steps, evaluates them, and applies the governor's decisions. */
 #include "daemon/budget/cost.h"
 
 #include <stdlib.h>
@@ -170,7 +170,9 @@ static void choose_block(struct cost *c)
 /* Blocks from one pair to the next: the fewer, the sooner it is known what recording costs. */
 static uint32_t gap_of(struct cost *c, const struct cost_limits *l, uint32_t duty)
 {
-	struct govern_in in = { .budget = l->budget, .measured = c->typical, .stays = c->stays };
+	struct govern_in in = { .budget = l->budget,
+				.measured = c->typical,
+				.residual = c->residual };
 
 	if (duty == 1 && c->pairs < (c->by_rate ? COST_FIRST : COST_DENSE))
 		return 0;
@@ -235,16 +237,16 @@ void cost_account(struct cost *c, uint64_t now_ns, uint64_t records, double emit
 	c->records = records;
 }
 
-void cost_stays(struct cost *c, uint64_t now_ns, uint64_t total_ns)
+void cost_residual(struct cost *c, uint64_t now_ns, uint64_t total_ns)
 {
 	double share;
 
 	/* The process itself writes it: whatever it says, it is a share. */
-	if (c->at_ns && now_ns > c->at_ns && total_ns >= c->stays_ns) {
-		share = (double)(total_ns - c->stays_ns) / (double)(now_ns - c->at_ns);
-		c->stays += ((share < 1 ? share : 1) - c->stays) / 8;
+	if (c->at_ns && now_ns > c->at_ns && total_ns >= c->residual_ns) {
+		share = (double)(total_ns - c->residual_ns) / (double)(now_ns - c->at_ns);
+		c->residual += ((share < 1 ? share : 1) - c->residual) / 8;
 	}
-	c->stays_ns = total_ns;
+	c->residual_ns = total_ns;
 }
 
 struct interval cost_now(const struct cost *c)
@@ -252,9 +254,9 @@ struct interval cost_now(const struct cost *c)
 	double share = 1.0 / fidelity_table[c->govern.fidelity].duty;
 	struct interval i = c->typical;
 
-	i.lo = i.lo * share + c->stays;
-	i.mid = i.mid * share + c->stays;
-	i.hi = i.hi * share + c->stays;
+	i.lo = i.lo * share + c->residual;
+	i.mid = i.mid * share + c->residual;
+	i.hi = i.hi * share + c->residual;
 	return i;
 }
 
@@ -266,7 +268,7 @@ enum govern_why cost_tick(struct cost *c, uint64_t now_ns, double accounted,
 				.stepless = c->steps < COST_STEPS,
 				.accounted = accounted,
 				.measured = c->typical,
-				.stays = c->stays,
+				.residual = c->residual,
 				.top = l->top };
 	enum fidelity was = c->govern.fidelity;
 	enum govern_why why;

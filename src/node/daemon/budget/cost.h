@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cost.h - what recording costs one process, and how much the budget allows.
+ * cost.h - the cost of recording one process, and the fidelity level that the budget allows.
  *
- * Steps come in (cost_step), once a second the governor looks (cost_tick), and what comes out is
- * the fidelity level and the steps to leave out, for the process's gate. Nothing here knows gates or
+ * Steps come in (cost_step()); once a second the governor decides (cost_tick()). The results are
+ * the fidelity level and the unsampled steps, for the process's gate. Nothing here knows gates or
  * sessions.
  */
 #pragma once
@@ -11,26 +11,26 @@
 #include "govern/govern.h"
 #include "model/event.h"
 
-#define COST_STEPS     64u         /* of a process, before its first are left out */
+#define COST_STEPS     64u         /* steps of a process before its first unsampled one */
 #define COST_BLOCK_NS  50000000ull /* a block lasts so long at least: costs may lag behind */
 #define COST_BLOCK     5u          /* and has so many steps */
 #define COST_GUARD     1u
 #define COST_DENSE     200u          /* pairs, one behind the other; then they become rare: */
-#define COST_ROUND     (1u << 16)    /* steps, where nothing is measured */
-#define COST_RARE      18u           /* blocks of steps from one to the next: 5 % are off, */
+#define COST_ROUND     (1u << 16)    /* steps of a round, where nothing is measured */
+#define COST_RARE      18u           /* blocks of steps from one pair to the next: 5 % are off, */
 #define COST_SEEK      4u            /* and 17 % while the budget is not shown to be kept */
-#define COST_SETTLE_NS 3000000000ull /* for all ranks to have heard of a change */
+#define COST_SETTLE_NS 3000000000ull /* until all ranks know of a change */
 #define COST_ALPHA     0.05
 #define COST_SLOT_NS   50000000ull /* of programs without steps */
-#define COST_FIRST     24u         /* COST_DENSE of these: nothing marks what they leave out */
-#define COST_LAG       0.001 /* from this on, if all of the interval is above it, blocks are too short */
+#define COST_FIRST     24u         /* COST_DENSE of these: nothing marks unsampled slots */
+#define COST_LAG       0.001       /* if the whole interval is above it, blocks are too short */
 #define COST_NOISY     0.05 /* noise of pairs from which on the 20 % quantile has less noise */
 
 struct cost_sums; /* of pairs; from COST_STEPS steps on */
 
 struct cost {
 	struct govern govern;
-	struct aon_trial trial, was; /* as the gate says, and said before since_ns */
+	struct aon_trial trial, was; /* of the gate now, and before since_ns */
 	uint64_t seed, since_ns;
 	bool by_rate;                  /* no steps, but slots, and launches in them: slot.c */
 	uint64_t first_ns;             /* the first step's beginning */
@@ -39,13 +39,13 @@ struct cost {
 	uint32_t track;                /* whose steps count, + 1: one thread's; 0: none yet */
 	uint64_t records, at_ns;       /* of the last look; at_ns 0: none yet */
 	double accounted;              /* share of the last second */
-	uint64_t stays_ns;             /* of the last look: probes where nothing is recorded, */
-	double stays;                  /* and as a share of late seconds */
+	uint64_t residual_ns;          /* at the last look: residual overhead of probes, */
+	double residual;               /* and as a share of the last seconds */
 	struct interval typical, mean; /* slowdown of steps that are recorded */
 	uint64_t pairs, thrown;
 	uint8_t block;          /* steps of one; 0: not chosen yet */
-	bool shown;             /* that it is within the budget: it is asked less often since */
-	bool lagging;           /* what recording costs lasts from one block into the next, */
+	bool shown;             /* shown to be within the budget: measured less often since */
+	bool lagging;           /* the cost of recording lasts into the next block, */
 	uint32_t lags;          /* and so often blocks were made longer for it */
 	struct cost_sums *sums; /* owned; NULL: not yet */
 };
@@ -54,36 +54,42 @@ struct cost_limits {
 	double budget;     /* share of a step's time; 0: no limit */
 	double cpu;        /* share of a core; 0: no limit */
 	enum fidelity top; /* no further up than this */
-	bool leave;        /* steps can be left out, */
-	bool measure;      /* and may be, to measure what the others cost, */
+	bool leave;        /* steps can be unsampled, */
+	bool measure;      /* and may be, to measure the cost, */
 	uint64_t after_ns; /* so long after the first */
 	bool steady; /* something else needs every step: a capture, a tier that was asked for */
 };
 
 void cost_init(struct cost *c, uint64_t seed);
 void cost_fini(struct cost *c);
-/* A step has ended. True: it was left out. */
+/* A step has ended. True: it is unsampled. */
 bool cost_step(struct cost *c, const struct event *step);
-/* Of how many the step is one that is recorded; 0: it is left out. */
+/* The weight of a recorded step: how many it stands for; 0: it is unsampled. */
 uint32_t cost_weight(const struct cost *c, uint64_t number, uint64_t start_ns);
-/* The same of a slot of a program that has no steps, and so many launches in it. */
+/* The same for a slot with so many launches, of a program without steps. */
 bool cost_slot(struct cost *c, uint64_t number, uint64_t start_ns, uint64_t end_ns,
 	       uint64_t launches);
 /* A second has passed; `records` were emitted since the process joined. */
 void cost_account(struct cost *c, uint64_t now_ns, uint64_t records, double emit_ns);
-/* Before it: what probes say that stays on, all in all. */
-void cost_stays(struct cost *c, uint64_t now_ns, uint64_t total_ns);
-/* Then the governor looks; `accounted` is the most of all ranks of the job here. Says why it moved. */
+/* Before it: the total residual overhead that probes report. */
+void cost_residual(struct cost *c, uint64_t now_ns, uint64_t total_ns);
+/*
+ * Then the governor decides; `accounted` is the maximum over the job's ranks here. Returns why it
+ * moved.
+ */
 enum govern_why cost_tick(struct cost *c, uint64_t now_ns, double accounted,
 			  const struct cost_limits *l);
-/* Or, for the job's other ranks: what the first one does. */
+/* Or, for the job's other ranks: follows the first one. */
 void cost_follow(struct cost *c, const struct cost *leader, uint64_t now_ns);
-/* No step is left out from now on, until the governor looks again: a capture needs every one. */
+/* No step is unsampled until the governor decides again: a capture needs every step. */
 void cost_hold(struct cost *c, uint64_t now_ns);
-/* No step for so long that what comes now is something else: it is recorded. */
+/* Whether no step came for so long that the program does something else now, which is recorded. */
 bool cost_stepless(const struct cost *c, uint64_t now_ns);
-/* What is paid now: of what is measured, the share that the fidelity level leaves, and what stays on. */
+/*
+ * The current cost: the measured one times the share that the fidelity level records, plus the
+ * residual overhead.
+ */
 struct interval cost_now(const struct cost *c);
 
-/* What writing a record costs a thread of this machine: the best of a few thousand. 1 ms. */
+/* The cost of writing a record on this machine: the best of a few thousand. Takes 1 ms. */
 double cost_calibrate(void);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * limits_file.h - limits of jobs and processes that outlive an aond: a file in its run directory, which
- * outlives aond and not the machine, as processes do.
+ * limits_file.h - limits of jobs and processes that survive a restart of aond: a file in its run
+ * directory, which, like the processes, does not survive a reboot.
  *
  *	job<tab>NAME<tab>admin | UID<tab>KEY<tab>VALUE
  *	pid<tab>PID<tab>START<tab>admin | own<tab>KEY<tab>VALUE      START: as proc_start()
  *
- * It is written anew with every change, and read once. What does not fit is left out.
+ * The file is rewritten with every change, and read once. Lines that do not parse are skipped.
  */
 #pragma once
 
@@ -17,10 +17,10 @@
 #define KEPT_NAME "limits"
 #define KEPT_PIDS 1024u
 
-/* Processes of the aond before that have not come yet. */
+/* Processes of the previous aond that have not joined yet. */
 struct kept {
 	struct kept_one {
-		pid_t pid; /* 0: it has come */
+		pid_t pid; /* 0: it has joined */
 		uint64_t start;
 		struct allow allow;
 	} * one; /* owned */

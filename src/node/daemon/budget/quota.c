@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quota.c - a table of users, emptied when its span ends. */
+/* quota.c - a table of users, cleared when its period ends. */
 #include "daemon/budget/quota.h"
 
 #include <string.h>

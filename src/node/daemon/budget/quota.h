@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* quota.h - so many of something for each user in a span of time: a day, a second. */
+/* quota.h - a quota per user and period: a day, a second. */
 #pragma once
 
 #include <stdbool.h>
@@ -18,5 +18,5 @@ struct quota {
 	} user[QUOTA_USERS];
 };
 
-/* One more for that user, at `now_ns`. False: he has had `max` in this span. */
+/* Takes one for that user, at `now_ns`. False: the user has had `max` in this span. */
 bool quota_take(struct quota *q, uid_t uid, uint64_t now_ns, uint64_t span_ns, uint32_t max);

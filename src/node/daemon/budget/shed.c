@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* shed.c - up at once, down with patience. */
+/* shed.c - sheds load at once, and returns with patience. */
 #include "daemon/budget/shed.h"
 
 static void up(struct shed *s)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shed.h - keeps aond within its budget of CPU: look each second, do less, give back.
+ * shed.h - keeps aond within its CPU budget by shedding load.
  *
- * Over the budget it goes up one level a second, in a stated order: first events are only
- * rolled up, then records are only taken and counted, so that programs never wait. Well under
- * it for a while it comes down again; each relapse makes the next while longer.
+ * Once a second: above the budget it goes up one level, in a fixed order. First events are only
+ * rolled up, then records are only taken and counted, so that programs never wait. After some time
+ * well below the budget it comes down again; each relapse makes that time longer.
  */
 #pragma once
 
@@ -27,8 +27,8 @@ struct shed {
  * no limit. Returns the level from here on. */
 enum shed_level shed_look(struct shed *s, uint64_t now_ns, uint64_t cpu_ns, uint32_t percent);
 
-/* What an automatic limit is, in percent of one core: 1 for each GPU, but never less than aond
- * needs for itself (docs/decisions/0034-what-aond-may-use-by-default.md). */
+/* The automatic limit, in percent of one core: 1 for each GPU, but never less than aond needs for
+ * itself (docs/decisions/0034-what-aond-may-use-by-default.md). */
 #define SHED_CPU_MIN  5u
 #define SHED_CPU_HOST 15u /* where there are no GPUs */
 static inline uint32_t shed_percent(uint32_t gpus)
@@ -38,5 +38,5 @@ static inline uint32_t shed_percent(uint32_t gpus)
 	return gpus > SHED_CPU_MIN ? gpus : SHED_CPU_MIN;
 }
 
-/* What is shed at that much memory of `limit` (0: none): up at once, down below 3/4 of `limit`. */
+/* The level for that much memory of `limit` (0: none): up at once, down below 3/4 of `limit`. */
 enum shed_level shed_memory(enum shed_level was, uint64_t used, uint64_t limit);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * slot.c - programs without steps: slots of time take the place of steps.
+ * slot.c - programs without steps: time slots take the place of steps.
  *
- * A slot is a twentieth of a second of the wall clock, so that all ranks of a job, on other nodes too,
- * have the same ones. What a step's time is to others is here the time of a launch: how many there
- * were in the slot is read from the program's heartbeat, which goes on in slots that are left out. The
- * program does not know of slots: its gate says less while one is left out.
+ * A slot is a twentieth of a second of the wall clock, so that all ranks of a job, on other nodes
+ * too, have the same slots. Instead of the time of a step, the time per launch is compared: the
+ * launches in a slot are read from the program's heartbeat, which continues in unsampled slots. The
+ * program does not know about slots: its gate requests less during an unsampled one.
  */
 #include <errno.h>
 #include <sys/timerfd.h>
@@ -27,9 +27,9 @@ static uint64_t launches_of(const struct sess *s)
 
 static void leave_out(struct sess *s, bool yes)
 {
-	if (s->gate.left_out == yes)
+	if (s->gate.unsampled == yes)
 		return;
-	s->gate.left_out = yes;
+	s->gate.unsampled = yes;
 	sess_tier(s);
 }
 
@@ -43,7 +43,7 @@ static void take(struct sess *s, uint64_t number, uint64_t now)
 	if (number == s->slot.number)
 		return;
 	if (s->slot.number && launches > s->slot.at_begin)
-		s->stream->proc.overhead.left_out +=
+		s->stream->proc.overhead.unsampled +=
 			cost_slot(c, s->slot.number, s->slot.ns, now, launches - s->slot.at_begin);
 	s->slot.number = number;
 	s->slot.ns = now;

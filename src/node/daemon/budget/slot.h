@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* slot.h - programs without steps: slots of time take the place of steps. */
+/* slot.h - programs without steps: time slots take the place of steps. */
 #pragma once
 
 #include <stdbool.h>

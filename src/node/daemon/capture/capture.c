@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture.c - a capture from its beginning, or its trigger, to the last commit; see capture.h. */
+/* capture.c - a capture from its begin, or its trigger, to the last commit; see capture.h. */
 #include "daemon/capture/capture.h"
 
 #include <errno.h>

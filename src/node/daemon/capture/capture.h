@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capture.h - captures that users ask for: processes rise to tier full, for so many steps or so long,
- * all ranks of a job at the same steps.
+ * capture.h - captures that users order: processes rise to tier full for a number of steps or a
+ * time, all ranks of a job at the same steps.
  *
  *	begin -> armed -> runs -> settles -> stores -> done    the asker reads the store, and closes,
  *	           ^                                     |     or lets it wait for the next time
  *	           +-------------------------------------+
  *
- * The gates rise at once; then the heartbeats say where each rank is, and the first step that none of them
- * had begun by then is where the capture begins. So every rank shows it whole, and nobody waits for
- * anybody. A process is lowered again as soon as it is through. The store is the trace: what was
- * recorded before is in it already, and nothing is copied or joined.
+ * All gates rise at once. Then the heartbeats say where each rank is, and the capture begins at the
+ * first step that no rank had begun by then. So every rank records that step completely, and no
+ * rank waits for another. A process returns to its own tier as soon as it has finished the steps.
+ * The store is the trace: it already holds what was recorded before, and nothing is copied or
+ * joined.
  *
- * A capture is its asker's: when that closes its socket, whatever ends it, the capture is gone; but for
- * triggers that stand (standing.h).
+ * A capture belongs to its client: it ends when the client closes its socket, for whatever reason.
+ * Persistent triggers are the exception (persistent_triggers.h).
  */
 #pragma once
 
@@ -32,15 +33,15 @@
 #define CAPTURE_LIST    400u /* bytes of a list of pids or ranks */
 #define CAPTURE_USERS   64u  /* users that share a count, by their number */
 
-/* What somebody asks for. */
+/* A request for a capture. */
 struct capture_want {
 	uint64_t steps, ms; /* both 0: the past alone */
 	uint64_t from; /* not before this step, which nodes have agreed on; 0: as soon as can be */
 	uint64_t before_ms;
 	uint64_t timeout_ms;        /* for all of the steps */
 	uint64_t expires_s, cool_s; /* of a trigger */
-	uint64_t stand; /* it stays when its asker leaves (standing.h); expires_s 0: for ever */
-	char when[TRIGGER_TEXT]; /* "": at once */
+	uint64_t stand;             /* persistent: outlives its client; expires_s 0: for ever */
+	char when[TRIGGER_TEXT];    /* "": at once */
 	struct trigger trigger;
 	char pids[CAPTURE_LIST], ranks[CAPTURE_LIST], job[48]; /* "": any */
 };
@@ -53,7 +54,7 @@ enum capture_state {
 	CAPTURE_FREE,
 	CAPTURE_ARMED, /* waits for its trigger */
 	CAPTURE_RUNS,
-	CAPTURE_SETTLES, /* what the probes hold back comes */
+	CAPTURE_SETTLES, /* waits for records that the probes still hold */
 	CAPTURE_STORES,
 	CAPTURE_DONE,
 	CAPTURE_EXPIRED, /* its time is over, or what a day allows */
@@ -97,7 +98,7 @@ struct captures {
 	struct capture c[CAPTURES];
 	uint64_t ids, day;
 	uint32_t count[CAPTURE_USERS]; /* begun on that day */
-	bool kept;                     /* triggers that stand are written down */
+	bool kept;                     /* persistent triggers are saved */
 };
 
 int captures_init(struct captures *cs, struct aond *d);
@@ -107,9 +108,9 @@ void captures_flushed(struct captures *cs, uint64_t done, int err);
 void captures_forget(struct captures *cs, uint64_t asker);
 
 void captures_tick(struct captures *cs, uint64_t now_ns); /* a second has passed */
-void captures_fired(struct captures *cs);                 /* an arm did: look soon */
+void captures_fired(struct captures *cs);                 /* a trigger fired: look soon */
 
-/* A capture begins, or waits for its trigger, for that asker. *why is set on failure. */
+/* Begins a capture, or arms its trigger, for that client. *why is set on failure. */
 struct admin_client;
 int capture_begin(struct captures *cs, struct capture **out, const struct admin_client *asker,
 		  const struct capture_want *w, const char **why);
@@ -122,13 +123,13 @@ void capture_end(struct captures *cs, struct capture *c); /* whatever its state 
 bool capture_wants(const struct capture *c, const struct sess *s);
 struct capture_proc *capture_proc_of(const struct capture *c,
 				     const struct sess *s); /* NULL: none */
-/* Those that are wanted; `by` fired: it and the other ranks of its job alone. NULL: all. */
+/* Chooses the processes; `by` fired: it and the other ranks of its job only. NULL: all. */
 int capture_choose(struct captures *cs, struct capture *c, const struct sess *by);
-/* Their gates are up; says which steps it is of. */
+/* Raises their gates, and sets the steps of the capture. */
 void capture_rise(struct captures *cs, struct capture *c, uint64_t now_ns);
 void capture_lower(struct sess *s);
 
-/* A job of those whose processes the asker may capture: how far it is. */
+/* A job whose processes the client may capture, and its progress. */
 struct capture_job {
 	char job[48];
 	uint64_t ranks, step, step_ns;

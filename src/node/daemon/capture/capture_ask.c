@@ -8,7 +8,7 @@
  *	        from=STEP           steps: not before this one
  *	        before=MS timeout=MS pids=P,P ranks=R,R job=J
  *	        expires=S cool=S when=TRIGGER   not before it fires (detect/trigger.h); it ends the line
- *	        stand=1             the trigger stays when the asker leaves (standing.h)
+ *	        stand=1             the trigger stays when the asker leaves (persistent_triggers.h)
  *	capture state               of this asker's: "capture ID STATE BEGIN_NS FIRED ERROR", then for
  *	                            each process "process PID ID RANK END FIRST LAST STEP END_NS
  *	                            EMITTED LOST", or while it is armed "armed PID VALUES"; "why TEXT"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_rise.c - which processes a capture is of, and their gates; see capture.h. */
+/* capture_rise.c - chooses the processes of a capture, and raises their gates; see capture.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

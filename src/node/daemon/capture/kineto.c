@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kineto.c - the table of processes that ask for orders; see kineto.h. */
+/* kineto.c - the table of processes that poll for orders; see kineto.h. */
 #include "daemon/capture/kineto.h"
 
 #include <errno.h>

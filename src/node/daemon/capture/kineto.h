@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kineto.h - traces on demand from PyTorch processes that ask for orders (abi/fabric.h).
+ * kineto.h - traces on demand from PyTorch processes that poll for orders (abi/fabric.h).
  *
- * A process that runs with KINETO_USE_DAEMON=1 asks every 5 s. The kernel says who it is. An order
- * waits here until its process asks, is given once, and is gone when whoever gave it is gone. The
- * trace is a file that the process writes; aond never opens it.
+ * A process that runs with KINETO_USE_DAEMON=1 polls every 5 s. The kernel identifies it. An order
+ * waits here until its process polls, is handed out once, and is dropped when the client that gave
+ * it leaves. The process writes the trace into a file; aond never opens it.
  *
- * A thread of its own answers, because Kineto waits 90 ms only and the loop may be held up longer.
- * It touches no disk, and takes one lock that nobody holds for more than a look at the table.
+ * A thread of its own answers, because Kineto waits only 90 ms and the loop may take longer. The
+ * thread touches no disk, and takes one lock that is held only for a look at the table.
  */
 #pragma once
 
@@ -23,7 +23,7 @@
 #define KINETO_PER_UID 256u
 #define KINETO_CONFIG  768u           /* bytes of an order, at most */
 #define KINETO_PACKET  4096u          /* bytes of a datagram, at most */
-#define KINETO_GONE_NS 20000000000ull /* without a word for so long: no longer here */
+#define KINETO_GONE_NS 20000000000ull /* silent for so long: gone */
 
 /* --- messages: bytes of others --- */
 
@@ -35,22 +35,22 @@ struct fabric_msg {
 	int64_t job;
 };
 
-/* Copies what counts of a datagram. -EPROTO: not a message, or not as long as it says;
- * -ENOMSG: of a kind that we do not know. */
+/* Copies the known part of a datagram. -EPROTO: not a message, or not as long as it says; -ENOMSG:
+ * an unknown kind. */
 int fabric_check(struct fabric_msg *out, const void *data, size_t len);
 /* An answer of that kind into buf; its length. The body is cut at what fits. */
 size_t fabric_answer(void *buf, size_t cap, enum fabric_kind kind, const void *body, size_t len);
 
 /* --- orders --- */
 
-/* What is to be traced: steps, or milliseconds; the other one is 0. */
+/* The length of a trace: steps, or milliseconds; the other one is 0. */
 struct kineto_what {
 	uint64_t steps, start, round, ms, at;
 	const char *dir; /* borrowed from what was parsed */
 };
 
-/* "KEY=VALUE ...", see kineto_ask.c, is taken apart. -EINVAL: it is no such thing. Any bytes are
- * allowed as input: everybody can ask. */
+/* Parses "KEY=VALUE ...", see kineto_ask.c. -EINVAL: wrong syntax. Any bytes are allowed as input:
+ * everybody can ask. */
 int kineto_parse(struct kineto_what *out, char *text);
 void kineto_config(char config[KINETO_CONFIG], const struct kineto_what *o);
 
@@ -85,8 +85,8 @@ struct kineto {
 	uint64_t second, heard; /* messages in this second; the thread's own */
 };
 
-/* Takes the names that are free. 0 also when none is: then nobody can be traced, and the log says
- * why. `dir` "": no directory. */
+/* Binds the names that are free. 0 also when none is: then no process can be traced, and the log
+ * says why. `dir` "": no directory. */
 int kineto_init(struct kineto *k, const char *run_dir, const char *dir, int nice);
 void kineto_fini(struct kineto *k); /* also after a failed init, and on zeroes */
 

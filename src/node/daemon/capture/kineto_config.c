@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kineto_config.c - an order as somebody asks for it, and as Kineto reads it. */
+/* kineto_config.c - parses an order, and writes it in Kineto's format. */
 #include <errno.h>
 #include <inttypes.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kineto_msg.c - datagrams of Kineto: copied, checked, then used. */
+/* kineto_msg.c - Kineto's datagrams: copied, checked, then used. */
 #include <errno.h>
 
 #include "daemon/capture/kineto.h"

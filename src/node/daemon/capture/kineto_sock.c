@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kineto_sock.c - the names that Kineto asks at, and the thread that answers; see kineto.h. */
+/* kineto_sock.c - the sockets that Kineto polls, and the thread that answers; see kineto.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

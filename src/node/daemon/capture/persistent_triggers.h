@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * persistent_triggers.h - triggers that stay when who set them leaves: captures of no asker, that wait again by
- * themselves, and whose results are kept in the store as those of alarms are. They outlive an aond: a
- * file in its run directory (runfile.h), written anew with every change and read once.
+ * persistent_triggers.h - triggers that outlive the client that set them: captures without a
+ * client, which arm themselves again, and whose results stay in the store like those of alarms.
+ * They survive a restart of aond: a file in its run directory (runfile.h), rewritten with every
+ * change and read once.
  *
  *	UID<tab>PID<tab>ASKED_NS<tab>as after "capture begin"
  */
@@ -18,12 +19,15 @@
 #define STANDING_COOL_S 600u /* default, as for alarms; */
 #define STANDING_COOL   60u  /* at least */
 
-/* May it stand? -EINVAL, -EBUSY: *why says why not. */
+/* Whether the trigger may be persistent. -EINVAL, -EBUSY: *why says why not. */
 int standing_check(const struct captures *cs, uid_t uid, const struct capture_want *w,
 		   const char **why);
-/* It has fired: one of those that a day allows, with those of alarms. If not it waits for tomorrow. */
+/*
+ * The trigger has fired: takes one of the day's captures, which alarms share. False: it waits for
+ * the next day.
+ */
 bool standing_take(struct captures *cs, struct capture *c, uint64_t now_ns);
-/* It is done: what it is of is kept, and it waits again. */
+/* The capture is done: protects its events in the store, and arms the trigger again. */
 void standing_done(struct captures *cs, struct capture *c);
 
 void standing_write(const struct captures *cs);

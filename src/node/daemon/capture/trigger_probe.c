@@ -146,7 +146,7 @@ static void arm_event(struct arm *a, struct stream *s, const struct event *e)
 	if (a->cover)
 		cover_event(a, s, e);
 	if (e->kind == EVENT_STEP && s->cost.track == e->track + 1 &&
-	    !(e->flags & (EVENT_OPEN | EVENT_LEFT_OUT))) {
+	    !(e->flags & (EVENT_OPEN | EVENT_UNSAMPLED))) {
 		trigger_put(a->meter, QUANTITY_STEP_MS, (double)e->dur_ns / 1e6);
 		look(a);
 	} else if (e->kind == EVENT_COUNTER && s->watcher && e->name == s->watcher->names.memory) {

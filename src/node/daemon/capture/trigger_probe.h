@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * trigger_probe.h - a trigger at one process: its values as its events come, and once a second.
+ * trigger_probe.h - evaluates a trigger for one process: values come with its events, and once a
+ * second.
  *
- * Arms hang on a stream, one for each capture that waits for it; they cost nothing where there are
- * none. Everything runs on the drain thread.
+ * Each capture that waits for a process adds a probe to its stream; without captures there is no
+ * cost. Everything runs on the drain thread.
  */
 #pragma once
 
@@ -20,7 +21,7 @@ struct stream;
 
 struct arm {
 	struct arm *next;
-	struct captures *captures;   /* borrowed: told when it fires */
+	struct captures *captures;   /* borrowed: notified when it fires */
 	const struct trigger *when;  /* borrowed from the capture */
 	uint64_t capture;            /* its id */
 	struct cover *cover;         /* owned; NULL: not needed */
@@ -30,7 +31,7 @@ struct arm {
 	uint64_t steps, taken, lost; /* when last looked at */
 	uint32_t alarms;
 	bool gpu, comm; /* an activity of a GPU was seen, a collective */
-	bool waits;     /* fires when it is true; else values are not even taken */
+	bool waits;     /* armed; otherwise no values are collected */
 	bool fired;
 };
 

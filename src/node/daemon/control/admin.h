@@ -17,10 +17,11 @@
  *	reload                settings are read again
  *	stop                  aond ends as by SIGTERM
  *
- * Who may not talk to it can ask at the socket of processes (AON_MSG_ASK), as a guest: of those only
- * ping, kineto, capture and subscribe are for everybody.
+ * Other users may ask at the socket of processes (AON_MSG_ASK), as guests: only ping, kineto,
+ * capture and subscribe are open to everybody.
  *
- * Failures answer "error: why". Nobody here can hold the loop up: who does not read is closed.
+ * Failures answer "error: why". No client can block the loop: one that does not read is
+ * disconnected.
  */
 #pragma once
 

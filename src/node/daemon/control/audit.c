@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* audit.c - lines from the loop through the queue to a file that takes turns with a second one. */
+/* audit.c - passes lines from the loop through the queue to one of two files that alternate. */
 #include "daemon/control/audit.h"
 
 #include <errno.h>

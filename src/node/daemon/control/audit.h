@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * audit.h - who asked aond for something that touches others or shows their work, and the result.
+ * audit.h - records who asked aond for something that affects other users or shows their work, and
+ * the result.
  *
  *	audit_say(c->uid, c->pid, "capture", err, "pid %d, %u ms", pid, ms);
  *
- * Also when it was refused: err is 0 or -errno. For what aond does on its own: AUDIT_SELF. The loop
- * hands lines to the writer's thread and never waits; a user has AUDIT_LINES a day, root and aond
- * as many as they like; the file is bounded and kept twice (model/audit.h). `aon audit` reads it.
+ * Refused requests are recorded, too: err is 0 or -errno. AUDIT_SELF stands for aond itself. The
+ * loop passes lines to the writer's thread and never waits. A user has AUDIT_LINES a day, root and
+ * aond have no limit. The file is bounded, with one older generation (model/audit.h). `aon audit`
+ * reads it.
  */
 #pragma once
 

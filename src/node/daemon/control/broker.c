@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* broker.c - audiences: the consumers that share a ring, what they ask for, and what they get. */
+/* broker.c - audiences: the consumers that share a ring, their requests, and their answers. */
 #include "daemon/control/broker.h"
 
 #include <errno.h>

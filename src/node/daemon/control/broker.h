@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * broker.h - who consumes events live: a ring for each user that has consumers, one for the
- * admin's, each event written once for all of them (abi/consume.h).
+ * broker.h - live consumers of events: a ring for each user that has consumers, one for the
+ * admin's; each event is written once for all of them (abi/consume.h).
  *
- * Consumers of a user that want events, or windows, with the same priority are an audience and share
- * a ring, into which goes the union of what they need. A second's events are shared out among
- * rings by priority; what is over is left out of that ring alone, and its readers see how much.
+ * Consumers of a user that want events, or windows, with the same priority are an audience and
+ * share a ring, which gets the union of what they need. Rings share a second's events by priority;
+ * events above a ring's share are dropped from that ring alone, and its readers see how many.
  *
- * A consumer is a connection. It may ask for names, tracks and processes of events that its ring has
- * held, and for no others: those may be another user's. A client that asks too often waits.
+ * A consumer is a connection. It may ask for names, tracks and processes of events that its ring
+ * has held, and for no others, because those may be another user's. A client that asks too often
+ * has to wait.
  */
 #pragma once
 
@@ -43,10 +44,10 @@ struct broker {
 	struct audience *first; /* owned; NULL: nobody consumes */
 	unsigned rings, consumers;
 	uint64_t budget;   /* events a second for all rings; 0: no limit */
-	bool lean;         /* aond is over its budget of CPU: who has low priority gets nothing */
+	bool lean;         /* aond is over its CPU budget: consumers of low priority get nothing */
 	struct quota asks; /* since the last tick */
 	struct process gone[BROKER_GONE];
-	uint64_t left; /* processes that have ended while somebody consumed */
+	uint64_t left; /* processes that have ended while there were consumers */
 };
 
 struct broker_asker {
@@ -69,7 +70,7 @@ int broker_subscribe(struct broker *b, int sock, const struct broker_asker *who,
 void broker_events(struct broker *b, const struct process *p, const struct event *ev, size_t n);
 void broker_window(struct broker *b, const struct process *p, const struct window *w);
 void broker_gone(struct broker *b, const struct process *p); /* it has ended */
-/* Somebody who may see the process needs all that it can tell. */
+/* Whether a consumer that may see the process needs full detail. */
 bool broker_detail(const struct broker *b, const struct process *p);
 
 void broker_tick(struct broker *b, uint64_t events, bool lean); /* every second */

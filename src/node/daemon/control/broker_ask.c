@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* broker_ask.c - what consumers ask, and may know. */
+/* broker_ask.c - answers the questions of consumers, as far as they may know. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

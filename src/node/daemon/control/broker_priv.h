@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* broker_priv.h - what broker.c and broker_ask.c share. */
+/* broker_priv.h - shared by broker.c and broker_ask.c. */
 #pragma once
 
 #include "daemon/control/broker.h"

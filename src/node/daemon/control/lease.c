@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lease.c - the table of leases, and what it does to processes. */
+/* lease.c - the table of leases, and its effects on processes. */
 #include "daemon/control/lease.h"
 
 #include <errno.h>

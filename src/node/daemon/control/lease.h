@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lease.h - who has the hardware that only one tool can have, and until when.
+ * lease.h - leases on hardware that only one tool can use at a time.
  *
  *	lease list                         "HW OF BY UID PID LEFT_MS TOOL" a line, behind TABs
  *	lease take HW OF MS HOLDER TOOL    OF: a process, or 0; HOLDER: whose end frees it, or 0
  *	lease release HW OF
  *
- * Our own probes make room for a lease within a second and come back when it ends: by release, by its
- * time, or by its holder's end; not with aond (lease_kept.c). A user takes what is in processes of his own; what the node has once is
- * for the admin; collectors that measure by the GPUs' counters wait for it, too (collect/leased.h).
+ * Aon's own probes release the hardware within a second and resume when the lease ends: by release,
+ * by its time limit, or when its holder exits. Leases survive a restart of aond (lease_kept.c).
+ * Users may lease hardware of their own processes; hardware of the whole node is for the admin, and
+ * collectors that need the GPUs' counters wait for it, too (collect/leased.h).
  */
 #pragma once
 
@@ -56,13 +57,14 @@ struct lease_ask {
 
 void leases_init(struct leases *ls, struct loop *l, struct roster *r);
 void leases_fini(struct leases *ls);
-/* What the aond before has left; from here on they are kept there. */
+/* Reads the leases of the previous aond; from here on they are saved there. */
 void leases_read(struct leases *ls, int run_dir);
 void leases_parse(struct leases *ls, char *text, uint64_t now_ns); /* any bytes; text is changed */
 void leases_tick(struct leases *ls, uint64_t now_ns);              /* every second */
 
-/* 0, and *number of the order that probes were given; who has it already may take it again, for another
- * time. -EPERM, -EBUSY: another has it; -ESRCH: no such process of his; -EINVAL; -ENOSPC: too many. */
+/* 0, and *number of the order to the probes; its holder may take it again, for another time.
+ * -EPERM, -EBUSY: another has it; -ESRCH: no such process of the user; -EINVAL; -ENOSPC: too many.
+ * */
 int lease_take(struct leases *ls, const struct lease_ask *ask, uint32_t *number);
 
 /* A request as above, and its answer to `f`. */

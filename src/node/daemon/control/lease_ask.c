@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lease_ask.c - requests about leases, and the table as others see it. */
+/* lease_ask.c - requests about leases, and the table as clients see it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

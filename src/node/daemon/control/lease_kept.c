@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * lease_kept.c - leases outlive an aond: a file in its run directory (runfile.h), written anew with
- * every change and read once.
+ * lease_kept.c - leases survive a restart of aond: a file in its run directory (runfile.h),
+ * rewritten with every change and read once.
  *
  *	HW<tab>OF<tab>START<tab>UID<tab>PID<tab>GUEST<tab>HOLDER<tab>START<tab>UNTIL_NS<tab>TOOL
  *

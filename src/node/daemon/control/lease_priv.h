@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lease_priv.h - what lease.c and lease_ask.c share. */
+/* lease_priv.h - shared by lease.c and lease_ask.c. */
 #pragma once
 
 #include "daemon/control/lease.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring.c - a memfd that only we can write. */
+/* ring.c - a memfd that only aond can write. */
 #include "daemon/control/ring.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ring.h - aond's end of a ring of live events (abi/consume.h): writes, and waits for nobody. */
+/* ring.h - aond's end of a ring of live events (abi/consume.h): it writes, and never waits. */
 #pragma once
 
 #include <stdbool.h>
@@ -25,4 +25,4 @@ void ring_close(struct ring *r);
 size_t ring_write(struct ring *r, const struct process *p, uint64_t kinds, const struct event *ev,
 		  size_t n);
 void ring_window(struct ring *r, struct aon_consumer_window *w); /* its seq is filled */
-void ring_skip(struct ring *r, size_t n); /* so many belong here, and are left out */
+void ring_skip(struct ring *r, size_t n); /* counts events that belong here and are not written */

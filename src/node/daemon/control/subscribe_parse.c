@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* subscribe_parse.c - see subscribe_parse.h. The words are a stranger's. */
+/* subscribe_parse.c - see subscribe_parse.h. The words are untrusted. */
 #include "daemon/control/subscribe_parse.h"
 
 #include <errno.h>

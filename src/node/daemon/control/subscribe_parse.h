@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * subscribe_parse.h - what a consumer says that it needs: words behind "subscribe", in any order.
+ * subscribe_parse.h - parses a consumer's subscription: words after "subscribe", in any order.
  *
  *	kinds=HEX         bit 1 << kind; default all
  *	pids=P,P          default all
@@ -9,7 +9,7 @@
  *	window            rollups of each second instead of events
  *	detail            its processes are asked for all that they can tell while it is there
  *
- * A word that is not known is of a newer consumer, and skipped.
+ * An unknown word comes from a newer consumer, and is skipped.
  */
 #pragma once
 

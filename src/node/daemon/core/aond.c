@@ -399,7 +399,7 @@ static int serve(struct aond *d, struct store *st, const uint64_t boot_id[2],
 		goto close_store;
 	audit_init(&d->queue, d->param.store.s, (uint32_t)d->param.audit_kib);
 	judge_kernels(d);
-	whois_node(&d->plant.node, &d->plant.gpus, &d->param, boot_id);
+	identity_node(&d->plant.node, &d->plant.gpus, &d->param, boot_id);
 	store_node(st, &d->plant.node);
 	d->plant.dirty = true;
 	err = aond_clock(&d->plant.clock);
@@ -478,7 +478,7 @@ int aond_run(const struct aond_args *args, const struct param *param)
 	err = rundir_rendezvous(&d.rundir, &why);
 	if (err)
 		goto close_rundir;
-	err = opening(&st, param, &store_why);
+	err = daemon_store_open(&st, param, &store_why);
 	if (err)
 		snprintf(why.text, sizeof(why.text), "%s", store_why.text);
 	else

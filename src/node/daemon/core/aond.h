@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aond.h - the daemon as a whole: what is started, in order, and ended in the reverse one. */
+/* aond.h - the daemon as a whole: what is started, in order, and stopped in reverse order. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,7 +28,7 @@
 
 #define AOND_SETS 64u
 
-/* What the command line asks for. */
+/* The options of the command line. */
 struct aond_args {
 	const char *config; /* NULL: PARAM_FILE if it is there */
 	struct aond_set {
@@ -48,7 +48,7 @@ struct aond {
 	struct left left;
 	struct roster roster;
 	struct shed shed;
-	enum shed_level memory; /* what the budget of memory leaves out */
+	enum shed_level memory; /* what the memory budget sheds */
 	uint64_t rss;           /* bytes, a second ago at most */
 	uint32_t gpus;          /* of the node, as its drivers say; 0: not known */
 	struct admin admin;
@@ -81,7 +81,7 @@ void aond_stalled(struct aond *d);   /* the loop was held up */
 int aond_reload(struct aond *d, struct param_why *why);
 /* One setting, from now on. -EINVAL: *why says what was expected. */
 int aond_set(struct aond *d, const char *key, const char *value, struct param_why *why);
-uint64_t aond_commit(struct aond *d, bool wake);            /* hands over, reports, commits */
+uint64_t aond_commit(struct aond *d, bool wake);            /* drains, reports, commits */
 void aond_journal(struct aond *d, struct journal_entry *e); /* its time is now */
 
 /* The status as JSON. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loop.c - epoll, and the care that a watch which is gone is not called. */
+/* loop.c - epoll; a removed watch is never called. */
 #include "daemon/core/loop.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* loop.h - one epoll loop; a watch is a descriptor and who is called when it speaks. */
+/* loop.h - one epoll loop; a watch is a descriptor and its callback. */
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* notify.c - sd_listen_fds(3) and sd_notify(3) in the few lines that we need of them. */
+/* notify.c - sd_listen_fds(3) and sd_notify(3), as far as aond needs them. */
 #include "daemon/core/notify.h"
 
 #include <errno.h>

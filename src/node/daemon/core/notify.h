@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* notify.h - the service manager: sockets it made for us, and words we say to it. */
+/* notify.h - the service manager: sockets that it passes to aond, and messages to it. */
 #pragma once
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* param.c - aond's table of settings, and what no single one of them can tell. */
+/* param.c - aond's table of settings, and checks that involve several of them. */
 #include "daemon/core/param.h"
 
 #define LIVE  true

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* param.h - aond's settings: one table, a file of `key = value`, and exact words on errors. */
+/* param.h - aond's settings: one table, a file of `key = value`, and exact error messages. */
 #pragma once
 
 #include <stdbool.h>
@@ -35,7 +35,7 @@ extern const struct param_row param_table[];
 extern const size_t param_count;
 extern const struct conf param_conf;
 
-/* What no single line can tell. */
+/* Checks that involve several settings. */
 int param_check(const struct param *p, struct param_why *why);
 
 /* Of base/conf.h, for this table: */

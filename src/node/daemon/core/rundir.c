@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rundir.c - everything by descriptor of a checked directory: no path is looked up twice. */
+/*
+ * rundir.c - accesses everything through the descriptor of a checked directory: no path is resolved
+ * twice.
+ */
 #include "daemon/core/rundir.h"
 
 #include <errno.h>

@@ -27,5 +27,5 @@ void rundir_unlink(struct rundir *r, const char *name);
 
 /* Opens the rendezvous page file, or makes it. Its inode stays the same for as long as it can be used. */
 int rundir_rendezvous(struct rundir *r, struct rundir_why *why);
-/* Tells every process that waits: there is a daemon (again). */
+/* Announces the daemon to every process that waits for one. */
 void rundir_announce(struct rundir *r);

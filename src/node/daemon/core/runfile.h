@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* runfile.h - small files in the run directory, by which one aond tells the next what was set: they
- * outlive aond and not the machine, as processes do. */
+/*
+ * runfile.h - small files in the run directory, which pass settings from one aond to the next. They
+ * survive a restart of aond and not a reboot, like the processes.
+ */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* status.c - what aond says about itself, as JSON. */
+/* status.c - aond's status as JSON. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

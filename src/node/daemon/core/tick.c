@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tick.c - what aond does every second. */
+/* tick.c - aond's work once a second. */
 #include <malloc.h>
 #include <unistd.h>
 

@@ -53,7 +53,7 @@ struct sampler {
 	size_t stacks, stacks_cap;
 	uint64_t seed;
 	struct map names; /* hash of a text: its id in the store. As many as samples may use */
-	/* What it was told, and whether it was. */
+	/* The list of its last message, and whether that was sent. */
 	struct swire_target target[SWIRE_TARGETS];
 	struct sampled_thread thread[SWIRE_TARGETS];
 	struct sampled_thread holder[SAMPLER_HOLDERS];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* channel.h - how a process is heard: its socket, its end, and how often it rings. */
+/* channel.h - the channel to a process: its socket, its end, and the rate of its doorbell. */
 #pragma once
 
 #include <stdbool.h>
@@ -8,7 +8,7 @@
 #include "daemon/core/loop.h"
 
 #define HELLO_NS      2000000000ull /* for saying HELLO */
-#define DOORBELLS_MAX 1000u         /* in a second; then it is not heard until the next */
+#define DOORBELLS_MAX 1000u         /* in a second; then it is ignored until the next */
 #define POLL_NS       20000000ull   /* between two looks at a process that cannot ring */
 #define POLLS_IDLE    50u           /* looks that found nothing: then only the tick looks */
 #define SECCOMP_ALL   64u           /* with more sessions than this, looked at every 10th tick */
@@ -19,7 +19,7 @@ struct channel {
 	struct proc_seccomp at_join;
 	unsigned doorbells; /* in this second */
 	unsigned idle;      /* polls that found nothing */
-	bool deaf;          /* it rang too often: not heard until the next second */
+	bool deaf;          /* it rang too often: ignored until the next second */
 	bool quiet;         /* it must make no system call: cannot ring */
 	bool more;          /* there is more than one turn takes */
 };

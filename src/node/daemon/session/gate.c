@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gate.c - one page, mapped by us, then sealed against every other writer. */
+/* gate.c - one page, mapped by aond, then sealed against every other writer. */
 #include "daemon/session/gate.h"
 
 #include <errno.h>
@@ -78,7 +78,7 @@ uint32_t gate_wants(enum tier tier)
 static void gate_want(struct gate *g, uint32_t want)
 {
 	__atomic_store_n(&g->map->want_tier, want, __ATOMIC_RELAXED);
-	__atomic_store_n(&g->map->want, g->left_out ? want & WANT_OFF : want, __ATOMIC_RELAXED);
+	__atomic_store_n(&g->map->want, g->unsampled ? want & WANT_OFF : want, __ATOMIC_RELAXED);
 	__atomic_store_n(&g->map->want_off, g->stepless ? want : want & WANT_OFF, __ATOMIC_RELAXED);
 }
 

@@ -13,9 +13,9 @@ struct gate {
 	int fd;               /* owned */
 	struct aon_gate *map; /* owned; the only writable mapping there will ever be */
 	bool locked;          /* stays shut, whatever the tier */
-	uint32_t drop;        /* AON_WANT_* that the fidelity level leaves out */
-	bool stepless;        /* no steps come: what they leave out is wanted, too */
-	bool left_out;        /* so is all, for now: slot.c */
+	uint32_t drop;        /* AON_WANT_* that the fidelity level drops */
+	bool stepless;        /* no steps come: what unsampled steps drop is wanted, too */
+	bool unsampled;       /* an unsampled slot is under way: slot.c */
 };
 
 int gate_open(struct gate *g);

@@ -157,7 +157,7 @@ static void make_row(const struct sess *s, const struct aon_msg_hello *m, struct
 	p->wall_offset_ns = (int64_t)(clock_wall_ns() - now);
 	snprintf(p->run, sizeof(p->run), "%s", m->run);
 	snprintf(p->library, sizeof(p->library), "%s", m->library);
-	whois_words(p, m, &s->roster->plant->node);
+	identity_words(p, m, &s->roster->plant->node);
 	p->local_rank = m->local_rank;
 	p->origin.rank = m->rank;
 	p->origin.world = m->world;
@@ -187,7 +187,7 @@ static void settle(struct sess *s)
 	proc_comm(s->peer.pid, p->comm, sizeof(p->comm));
 	proc_exe(s->peer.pid, p->exe, sizeof(p->exe));
 	proc_seccomp(s->peer.pid, &s->channel.at_join);
-	whois_kernel(p, s->roster->param, &s->roster->plant->gpus, &s->roster->plant->node);
+	identity_kernel(p, s->roster->param, &s->roster->plant->gpus, &s->roster->plant->node);
 	recorder_came(&s->roster->gones, s->stream);
 	s->stream->changed = true;
 	stream_report(s->stream);

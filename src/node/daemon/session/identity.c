@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * identity.c - see identity.h. What a process says of itself is taken for a name or not at all; what the
- * kernel says stands above it.
+ * identity.c - see identity.h. A process's own statements are accepted only if they are valid
+ * names; what the kernel says takes precedence.
  */
 #include "daemon/session/identity.h"
 
@@ -34,8 +34,8 @@ static void site(struct node_ident *n, const char *path)
 		log_warn("%s: %s; not used", path, *why.text ? why.text : strerror(-err));
 }
 
-void whois_node(struct node_ident *n, struct gpus *g, const struct param *p,
-		const uint64_t boot_id[2])
+void identity_node(struct node_ident *n, struct gpus *g, const struct param *p,
+		   const uint64_t boot_id[2])
 {
 	const char *name = getenv("NODE_NAME"); /* as Kubernetes tells a DaemonSet */
 	char host[sizeof(n->host)] = "";
@@ -69,7 +69,7 @@ static void user_name(struct process *p)
 		fclose(f);
 }
 
-void whois_words(struct process *p, const struct aon_msg_hello *m, const struct node_ident *n)
+void identity_words(struct process *p, const struct aon_msg_hello *m, const struct node_ident *n)
 {
 	TAKE(p->job, m->job, false);
 	TAKE(p->node, m->node, false);
@@ -118,8 +118,8 @@ static void pod_of(const char *pods, struct ident *id)
 		pods_owner(pods, device, id->namespace, id->pod);
 }
 
-void whois_kernel(struct process *p, const struct param *param, const struct gpus *g,
-		  const struct node_ident *n)
+void identity_kernel(struct process *p, const struct param *param, const struct gpus *g,
+		     const struct node_ident *n)
 {
 	char visible[sizeof(p->ident.gpu_uuid)], given[sizeof(p->ident.gpu_uuid)] = "", text[8192];
 	struct cgroup_ident c;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* msg.c - what comes over the producer socket is copied, checked, then used. */
+/* msg.c - messages from the producer socket: copied, checked, then used. */
 #include "daemon/session/msg.h"
 
 #include <errno.h>

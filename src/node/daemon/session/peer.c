@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peer.c - SO_PEERCRED, SO_PEERPIDFD, and the start time that tells a pid from its next owner. */
+/* peer.c - SO_PEERCRED, SO_PEERPIDFD, and the start time, which detects that a pid was reused. */
 #include "daemon/session/peer.h"
 
 #include <errno.h>

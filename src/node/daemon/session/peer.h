@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peer.h - who is at the other end of a socket: asked of the kernel, never of the peer. */
+/* peer.h - the identity of a socket's peer: asked of the kernel, never of the peer. */
 #pragma once
 
 #include <stdbool.h>

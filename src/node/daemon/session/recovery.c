@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* recovery.c - the estate of an earlier aond. */
+/* recovery.c - takes over what an earlier aond left behind; see recovery.h. */
 #include "daemon/session/recovery.h"
 
 #include <dirent.h>

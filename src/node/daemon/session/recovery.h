@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * recovery.h - what an earlier aond left behind: rows of processes that live still and may come
- * with their pools, pools in files whose processes have ended, rows of those that are gone.
+ * recovery.h - what an earlier aond left behind: rows of processes that are still alive and may
+ * offer their pools, pools in files whose processes have ended, and rows of processes that are
+ * gone.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sess.c - one process: heard, emptied, ended. */
+/* sess.c - the session of one process: its messages, its drain, its end. */
 #include "daemon/session/session_list.h"
 
 #include <assert.h>
@@ -123,7 +123,7 @@ void sess_tier(struct sess *s)
 		tier = TIER_FULL; /* a consumer needs it; the budget has taken nothing away */
 	s->stream->changed |= s->stream->proc.tier != tier;
 	s->stream->proc.tier = tier;
-	s->gate.left_out &= tier != TIER_FULL;
+	s->gate.unsampled &= tier != TIER_FULL;
 	gate_ops(&s->gate, tier, fidelity->ops ? (uint32_t)s->roster->param->ops_every : 0);
 	s->gate.drop = fidelity->counters ? 0 : AON_WANT_COUNTER | AON_WANT_FLOW;
 	gate_tier(&s->gate, tier);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * sess.h - the processes that are here: how they join, are heard, and leave.
+ * sess.h - sessions of processes: how they join, are drained, and leave.
  *
  *	accept -> (2 s) HELLO -> session -> its process ends -> drained to the last record, gone
  *	                            |  ^
@@ -38,12 +38,15 @@ struct sess {
 	struct sess_alarms alarm;
 };
 
-/* An entry that a process has caused, in the journal and the log: so many a day, then counted. Its time is now. */
+/*
+ * A journal entry that a process has caused, also logged: up to a daily limit, then only counted.
+ * Its time is now.
+ */
 void sess_journal(struct sess *s, struct journal_entry *e);
 void sess_unlink(struct sess *s);         /* ends one that has no stream */
 void sess_end(struct sess *s, bool dead); /* drains to the end, reports, frees */
-void sess_tier(struct sess *s);           /* its gate says what its process is asked for */
-int sess_drain(struct sess *s);           /* 0; 1: it lied, and is gone */
+void sess_tier(struct sess *s);           /* sets the gate to the requested tier */
+int sess_drain(struct sess *s);           /* 0; 1: it broke the protocol, and its session is gone */
 int sess_hello(struct sess *s, const struct aon_msg_hello *m, struct msg_fds *fds);
 bool sess_cannot_ring(const struct sess *s);
 void sess_sock(struct watch *w, uint32_t events);

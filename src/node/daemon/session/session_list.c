@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session_list.c - all sessions: who is let in, and what happens to each of them every second. */
+/* session_list.c - all sessions: admission, and the work for each of them once a second. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

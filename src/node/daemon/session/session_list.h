@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* session_list.h - all sessions, and what they share. */
+/* session_list.h - all sessions, and their shared state. */
 #pragma once
 
 #include "daemon/budget/limits_file.h"
@@ -17,7 +17,7 @@ struct roster {
 	struct plant *plant;
 	const struct param *param;
 	struct left *left;
-	struct admin *admin; /* NULL: nobody can ask here */
+	struct admin *admin; /* NULL: no requests here */
 	struct watch listen; /* fd owned */
 	struct watch poll;   /* timerfd, owned */
 	struct slots slots;
@@ -39,14 +39,17 @@ struct roster {
 	struct recorder_gones gones; /* ranks that have ended */
 	struct faults faults;        /* of hardware, that were reported lately */
 	struct allow_jobs jobs;      /* limits of jobs */
-	struct kept kept;            /* those of processes that an aond before had */
+	struct kept kept;            /* those of processes of the previous aond */
 	uint64_t led_ids, led_count; /* when leaders were last looked for */
 };
 
 /* Owns listen_fd from here on, unless it fails. */
 int roster_init(struct roster *r, struct loop *l, struct plant *pl, const struct param *p,
 		struct left *left, int listen_fd);
-/* Every session ends, its gate as it is: the process goes on filling its pool for the next aond. */
+/*
+ * Ends every session but leaves its gate as it is: the process continues to fill its pool for the
+ * next aond.
+ */
 void roster_fini(struct roster *r);
 
 void roster_refill(struct roster *r); /* makes the spare pool: 2 ms, off the path of a join */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* consume.c - what becomes of a stream's events: a table of consumers, each with the kinds that it
- * looks at. A batch goes to them in order; the table's order is part of what they do. */
+/*
+ * consume.c - passes a stream's events to their consumers: a table of consumers, each with the
+ * kinds that it needs. A batch goes to them in order, and the order of the table matters.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -95,18 +97,18 @@ static void note_steps(struct stream *s, struct event *ev, size_t n)
 		if (ev[i].kind != EVENT_STEP)
 			continue;
 		if (cost_step(&s->cost, &ev[i])) {
-			ev[i].flags |= EVENT_LEFT_OUT;
-			s->proc.overhead.left_out++;
+			ev[i].flags |= EVENT_UNSAMPLED;
+			s->proc.overhead.unsampled++;
 		}
 		weigh(s, &ev[i]);
 		if (!s->watcher)
 			watcher_new(&s->watcher, s->plant->store);
 		/* An unsampled step is faster by what recording costs: that is no news. */
 		if (s->watcher && s->cost.track == ev[i].track + 1 && !(ev[i].flags & EVENT_OPEN))
-			watcher_step(s->watcher, &ev[i], !(ev[i].flags & EVENT_LEFT_OUT));
+			watcher_step(s->watcher, &ev[i], !(ev[i].flags & EVENT_UNSAMPLED));
 		if (s->cost.track == ev[i].track + 1 && !(ev[i].flags & EVENT_OPEN) &&
 		    s->proc.tier >= TIER_ROLLUP)
-			stepper_step(s->stepper, &ev[i], ev[i].flags & EVENT_LEFT_OUT);
+			stepper_step(s->stepper, &ev[i], ev[i].flags & EVENT_UNSAMPLED);
 		if (ev[i].a < s->step)
 			continue;
 		s->step = ev[i].a;
@@ -122,9 +124,9 @@ static void note_steps(struct stream *s, struct event *ev, size_t n)
 /* Steps that show nothing have rows of their own: readers tell how many there were of which. */
 static void roll_step(struct stream *s, const struct event *e)
 {
-	bool left = e->flags & EVENT_LEFT_OUT;
+	bool left = e->flags & EVENT_UNSAMPLED;
 	uint32_t *name = left ? &s->plant->steps_left : &s->plant->steps_unseen;
-	const char *text = left ? STEPS_LEFT_OUT : STEPS_UNSEEN;
+	const char *text = left ? STEPS_UNSAMPLED : STEPS_UNSEEN;
 	struct event x = *e;
 
 	if (!*name)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gauge.c - see gauge.h. Devices that were measured once stay: there are as many as the node has. */
+/*
+ * gauge.c - see gauge.h. A device that was measured once stays in the table: there are only as many
+ * as the node has.
+ */
 #include "daemon/stream/gauge.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gauge.h - what collectors measure of GPUs and network cards now, for the records of steps: clocks and why they are
- * low, errors, packets that are sent again. All of the loop's thread.
+ * gauge.h - the current telemetry of GPUs and network cards, for the records of steps: clocks and
+ * why they are low, errors, retransmitted packets. Used by the loop's thread only.
  */
 #pragma once
 
@@ -22,17 +22,23 @@ struct gauges {
 	uint32_t n;
 };
 
-/* What a process's records have said of what is added up. */
+/* The summed values that a process's records have reported so far. */
 struct gauge_said {
 	double v[STEP_COUNTERS];
 	bool any[STEP_COUNTERS];
 };
 
-/* Where the values of a series belong; NULL: no record has it, or there is no room. *sum: they are added up. */
+/*
+ * Where the values of a series go; NULL: no record has it, or there is no room. *sum: they are
+ * added up.
+ */
 double *gauge_of(struct gauges *g, const struct series *s, bool *sum);
 /* A series has become `is`, and was `was` (NAN: it was not there). */
 void gauge_take(double *to, bool sum, double was, double is);
 
-/* What is known of the process's GPU and card. `gpus`: UUIDs with commas, may be empty; nic: a name, may be empty. */
+/*
+ * Puts the telemetry of the process's GPU and network card into a record. `gpus`: UUIDs with
+ * commas, may be empty; nic: a name, may be empty.
+ */
 void gauge_put(const struct gauges *g, const char *gpus, const char *nic, struct gauge_said *said,
 	       struct step_rec *r);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * gauge.tbl.h - what the record of a step says of a GPU and its network card, and which metrics of collectors that is.
+ * gauge.tbl.h - the telemetry of a GPU and its network card in the record of a step, and the
+ * metrics it comes from.
  *
  *	GAUGE(field, HAVE, kind, metric, "label", "its value")
  *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* queue.c - a list under a lock, and a count of bytes that both ends may read without it. */
+/* queue.c - a list under a lock, and a count of bytes that both ends may read without the lock. */
 #include "daemon/stream/queue.h"
 
 #include <errno.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * queue.h - what the drain thread hands to the writer thread, in order, under a budget of bytes.
+ * queue.h - the queue from the drain thread to the writer thread: in order, with a limit in bytes.
  *
- * Order is the point: a process's account comes after every batch that it counts and before
- * the commit that makes both durable.
+ * The order matters: a process's account comes after every batch that it counts and before the
+ * commit that makes both durable.
  *
- * The drain thread never waits: over the budget queue_offer() refuses. What is small and has
- * its own bound (accounts, commits) is pushed in any case.
+ * The drain thread never waits: above the limit queue_offer() refuses. Small items that have a
+ * bound of their own (accounts, commits) are always accepted.
  */
 #pragma once
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * roofline_amd.c - the GPUs of a node as AMD's driver describes them: a folder each, in which
- * `properties` has units of four (simd_count, simd_per_cu) and mem_banks their memory. A processor has no
- * such units.
+ * roofline_amd.c - reads the GPUs of a node from AMD's driver: a folder for each, in which
+ * `properties` has the SIMD units (simd_count, simd_per_cu) and mem_banks the memory. A CPU has no
+ * SIMD units there.
  */
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * roofline_live.h - what limits the kernels of a window, by their names and geometries, and its copies, by
- * their names and bytes.
+ * roofline_live.h - what limits the kernels of a window, by their names and geometries, and its
+ * copies, by their names and bytes.
  *
- * Each name and each geometry is looked at when the store gets to know it, each pair once; of a
- * window only the mean time is new. What does not fit is not judged. Of the drain thread.
+ * Each name and each geometry is parsed when the store first sees it, each pair once; a window only
+ * adds the mean time. Pairs beyond the table's size are not judged. Used by the drain thread only.
  */
 #pragma once
 
@@ -23,7 +23,7 @@ void judge_free(struct judge *j); /* NULL is allowed */
 
 const struct gpu *judge_gpu(const struct judge *j);
 
-/* What a name or geometry of the store is. */
+/* Adds a name or geometry of the store. */
 void judge_name(struct judge *j, uint32_t id, const char *text);
 void judge_geo(struct judge *j, uint32_t id, const struct geo *g);
 
@@ -31,7 +31,7 @@ void judge_geo(struct judge *j, uint32_t id, const struct geo *g);
  * work as well, its work is unknown again. */
 struct op_known;
 void judge_learn(struct judge *j, uint32_t name, uint32_t geo, const struct op_known *o);
-/* It was beside one that took longer, for the same operator. */
+/* The kernel ran for the same operator as a longer one. */
 void judge_helps(struct judge *j, uint32_t name, uint32_t geo);
 
 /* Fills the verdicts of its kernels and copies. */

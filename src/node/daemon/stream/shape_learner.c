@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shape_learner.c - see shape_learner.h. Calls, operators and kernels of a process come in any order, so kernels
- * wait: until there is no room for more and SETTLE operators have come since, or a window ends. Then
- * each looks for its call and for the operator around it. To know an operator's longest kernel all
- * of its kernels must have been taken: operators that began before taking began do not count, nor
- * those that ended after there was no room, nor, while there is, those that ended just now. After a
- * full turn there is none until the next window: that bounds what a program's operators cost.
+ * shape_learner.c - see shape_learner.h. Calls, operators and kernels of a process come in any
+ * order, so kernels wait until the table is full and SETTLE more operators have come, or until a
+ * window ends. Then each kernel is matched with its call and with the operator around it. The
+ * longest kernel of an operator is known only if all its kernels were taken: operators that began
+ * before taking began do not count, nor those that ended after the table was full, nor, while it is
+ * not full, those that ended just now. After a full table the next round begins with the next
+ * window: that bounds the cost.
  */
 #include "daemon/stream/shape_learner.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * shape_learner.h - what kernels were launched for, while operators are recorded with their shapes (tier
- * full): their work then, for verdicts later, when only names and geometries are there.
+ * shape_learner.h - learns which operator and shape a kernel works for, while operators are
+ * recorded with their shapes (tier full). Later verdicts use that work when only names and
+ * geometries are recorded.
  *
- * A launch has a call on a thread, and the innermost operator with a formula around it. Of an
- * operator's kernels the longest does its work. Everything is bounded, and what comes too late or
- * finds no room is not learnt: the next call tells the same. Of the drain thread.
+ * A launch has a call on a thread, and the innermost operator with a formula around it. The longest
+ * kernel of an operator does its work. Everything is bounded; a launch that comes too late or finds
+ * no room is not learnt: the next call shows the same. Used by the drain thread only.
  */
 #pragma once
 

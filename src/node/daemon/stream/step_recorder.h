@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * step_recorder.h - the records of a process's steps (agg/stepper.h): what names mean, who the process is,
- * and the way to the store. All of the drain thread.
+ * step_recorder.h - writes the records of a process's steps (agg/stepper.h) to the store: the
+ * meaning of names, the identity of the process. Used by the drain thread only.
  */
 #pragma once
 
@@ -12,7 +12,7 @@ struct stream;
 
 #define RECORDER_LATE_NS 1000000000ull /* CUPTI's buffers are flushed within it */
 
-/* What names of the store mean, for all processes; names_max of them at most. */
+/* The meaning of the store's names, for all processes; names_max of them at most. */
 struct recorder_names {
 	struct step_names means;
 	struct names *names; /* owned */
@@ -25,12 +25,12 @@ void recorder_name(struct recorder_names *n, uint32_t id, const char *text);
 
 /* Makes the records of steps that ended before, and hands them over. */
 void recorder_make(struct stream *s, uint64_t before_ns);
-/* The process hangs: what is seen of the step that does not end. */
+/* The process hangs: writes a partial record of the step that does not end. */
 void recorder_hang(struct stream *s, uint64_t now_ns);
 
 /*
- * A rank that has ended, and the step that it never ended. Whether its job goes on without it is known when others
- * hang: then it is reported, and else forgotten. One ring of them, of all users.
+ * A rank that has ended, and its unfinished step. If other ranks of its job hang later, it is
+ * reported; otherwise it is forgotten. One ring of them, of all users.
  */
 #define RECORDER_GONE 32u
 struct recorder_gone {
@@ -44,9 +44,9 @@ struct recorder_gones {
 	struct recorder_gone gone[RECORDER_GONE];
 	uint32_t next;
 };
-/* It has ended: what is known of its last step is kept. */
+/* The rank has ended: keeps what is known of its last step. */
 void recorder_ended(struct recorder_gones *g, struct stream *s, uint64_t now_ns);
-/* A rank of their job hangs: they are reported. */
+/* A rank of their job hangs: reports them. */
 void recorder_tell_gone(struct recorder_gones *g, const struct stream *s);
-/* A rank has come: who was that before it is forgotten. */
+/* A rank has joined: forgets its predecessor. */
 void recorder_came(struct recorder_gones *g, const struct stream *s);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* store_open.c - a damaged, foreign or newer store never keeps aond from starting. */
+/*
+ * store_open.c - opens the store: one that is damaged, foreign or newer never prevents aond from
+ * starting.
+ */
 #include "daemon/stream/store_open.h"
 
 #include <errno.h>
@@ -24,7 +27,7 @@ static void make_dir(const char *path)
 	mkdir(dir, 0750); /* if it fails, opening the store says why */
 }
 
-int opening(struct store **out, const struct param *p, struct store_why *why)
+int daemon_store_open(struct store **out, const struct param *p, struct store_why *why)
 {
 	const struct store_opts o = {
 		.max_bytes = (uint64_t)p->store_max_mib << 20,

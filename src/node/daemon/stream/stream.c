@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream.c - the hot path of aond: batches that stay in the cache, no allocation for an event,
- * no system call for a chunk. */
+/*
+ * stream.c - the hot path of aond: batches that stay in the cache, no allocation per event, no
+ * system call per chunk.
+ */
 #include "daemon/stream/stream.h"
 
 #include <errno.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * stream.h - the way of one process's records: pool, understood, rolled up, encoded, handed on.
+ * stream.h - the pipeline of one process's records: drained from the pool, understood, rolled up,
+ * encoded, handed to the writer.
  *
- * Everything here runs on the drain thread. struct plant is what all streams share; a stream
- * is one pool and what stands behind it. It knows no sockets.
+ * Everything here runs on the drain thread. struct plant is what all streams share; a stream is one
+ * pool and its pipeline. It knows no sockets.
  */
 #pragma once
 
@@ -35,16 +36,16 @@ struct texts;
 struct plant {
 	struct queue *queue;   /* borrowed */
 	struct store *store;   /* borrowed from the writer: for small rows, which take no disk */
-	struct broker *broker; /* borrowed: who consumes events live; NULL: nobody can */
+	struct broker *broker; /* borrowed: the live consumers; NULL: there can be none */
 	uint32_t names_max;
 	uint32_t steps_left, steps_unseen; /* names of rows: model/rollup.h */
-	uint32_t geo_other;                /* for geometries that found no room */
+	uint32_t geo_other;                /* for geometries that did not fit */
 	struct clock_map clock;
 	void *buf;                   /* copies of what is drained; owned, untouched until used */
 	struct pool_run *run;        /* owned */
 	struct event *ev;            /* owned: of one run */
 	bool dirty;                  /* something was queued since the last commit */
-	enum shed_level shed;        /* what the budgets of CPU and memory leave out */
+	enum shed_level shed;        /* what the CPU and memory budgets shed */
 	enum shed_level disk;        /* and that of the disk: SHED_ALL drops rollups */
 	bool full;                   /* no memory for further processes */
 	struct judge *judge;         /* owned; NULL: kernels are not judged */
@@ -106,9 +107,12 @@ int stream_new(struct stream **out, struct plant *pl, struct pool *pool, const s
 	       const struct account *was, uint32_t rows_max);
 void stream_free(struct stream *s); /* NULL is allowed */
 
-/* Takes what is there. 1: there is more, come again; 0: all; -EPROTO: the process lies. */
+/*
+ * Drains what is there. 1: there is more, call again; 0: all; -EPROTO: the process broke the
+ * protocol.
+ */
 int stream_drain(struct stream *s, bool dead);
-/* A value of its own about the process, for windows alone: no record stands behind it. */
+/* A value of aond's about the process, for windows only: it has no record. */
 void stream_gauge(struct stream *s, const char *name, int64_t value, uint64_t now_ns);
 /* No steps come: from here on all is recorded. */
 void stream_stepless(struct stream *s, uint64_t now_ns);
@@ -124,9 +128,9 @@ void stream_ripe_samples(struct stream *s, uint64_t now_ns);
 void stream_windows(struct stream *s, uint64_t before_ns);
 /* Makes the records of steps that ended before. */
 void stream_steps(struct stream *s, uint64_t before_ns);
-/* Everything comes to its end: what is open, what is encoded. The pool stays as it is. */
+/* Ends everything that is open, and passes on what is encoded. The pool stays as it is. */
 void stream_finish(struct stream *s, uint64_t end_ns);
-/* Where its records are now. */
+/* The account of its records. */
 void stream_account(struct stream *s, struct account *out);
 /* Queues its row if it has changed: after stream_flush(), before the commit. The last time
  * (its row says that it is not connected) nothing is pending any more. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stream_priv.h - between stream.c, which drains a pool, and consume.c, which has its events consumed. */
+/*
+ * stream_priv.h - shared by stream.c, which drains a pool, and consume.c, which passes its events
+ * on.
+ */
 #pragma once
 
 #include "daemon/stream/stream.h"

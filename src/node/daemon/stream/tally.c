@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tally.c - sums of the accounting identity. */
+/* tally.c - the sums of the accounting identity. */
 #include "daemon/stream/tally.h"
 
 #include <errno.h>

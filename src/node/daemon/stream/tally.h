@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tally.h - where one process's records are, so that its account adds up to the record.
+ * tally.h - accounts for every record of a process, so that the sums match exactly.
  *
- * Every record that was taken from the pool, and every sample that came, is in one place: lost (by reason), part of a range
- * that is still open, staged in the encoder, or handed to the writer. The writer, which sees
- * things in order, finds `handed` as stored, overwritten or lost to the store.
+ * Every record that was taken from the pool, and every sample that came, is in one place: lost (by
+ * reason), part of a range that is still open, staged in the encoder, or handed to the writer. The
+ * writer, which sees everything in order, counts `handed` as stored, overwritten or lost to the
+ * store.
  */
 #pragma once
 
@@ -14,7 +15,7 @@
 #include "abi/record.h"
 #include "model/process.h"
 
-/* Nothing emits so much; a larger number is a lie, and would overflow sums. */
+/* No program emits so much; a larger number is forged, and would overflow sums. */
 #define TALLY_MAX (1ull << 48)
 
 struct tally {
@@ -33,8 +34,9 @@ uint64_t tally_staged(const struct tally *t);
 void tally_app_lost(struct tally *t, const uint64_t lost[AON_LOSS_APP_MAX]);
 
 /*
- * Takes over from an earlier daemon: `row` is what it had committed (NULL: nothing), `taken`
- * what it had taken from the pool. The difference was in its memory when it died. -EPROTO: a lie.
+ * Takes over from an earlier daemon: `row` is what it had committed (NULL: nothing), `taken` what
+ * it had taken from the pool. The difference was in its memory when it died. -EPROTO: impossible
+ * values.
  */
 int tally_adopt(struct tally *t, const struct account *row, uint64_t taken);
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * telemetry.h - what collectors say (collect/wire.h), gathered into blocks for the store.
+ * telemetry.h - collects the values of collectors (collect/wire.h) into blocks for the store.
  *
- * A collector is a connection at telemetry.sock. Its values stand in a block of up to a quarter of an hour; new
- * values go to the writer every few seconds, so that readers see it, and the whole at its end in
- * place of that. When it hangs up, its series are there no more.
+ * A collector is a connection at telemetry.sock. Its values form a block of up to a quarter of an
+ * hour; new values go to the writer every few seconds, so that readers see them, and the complete
+ * block replaces these at its end. When the collector disconnects, its series end.
  */
 #pragma once
 

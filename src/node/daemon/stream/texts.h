@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * texts.h - long texts of programs: their pieces put together, and OpenCL sources understood.
+ * texts.h - long texts of programs: reassembles their pieces, and analyses OpenCL sources.
  *
  * Texts are untrusted. Memory is bounded by TEXTS_OPEN texts of AON_TEXT_MAX bytes on the node,
- * time by the bytes that may be read: TEXTS_BURST at once, TEXTS_EACH more with every tick. What
- * is over a bound is dropped and counted (texts_dropped).
+ * time by the bytes that may be parsed: TEXTS_BURST at once, TEXTS_EACH more with every tick. Texts
+ * above a bound are dropped and counted (texts_dropped).
  */
 #pragma once
 
@@ -24,7 +24,7 @@ typedef void texts_fn(void *arg, const char *mark);
 int texts_new(struct texts **out);
 void texts_free(struct texts *t); /* NULL is allowed */
 
-/* A piece from `of`; when it ends its text, `fn` gets what the text says. */
+/* Takes a piece from `of`; the last piece of a text calls `fn` with the text's marks. */
 void texts_take(struct texts *t, const void *of, const struct understand_text *p, texts_fn *fn,
 		void *arg);
 /* No more comes from `of`. */

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * writer.h - the thread that owns the store: compresses, inserts, commits.
+ * writer.h - the thread that owns the store: it compresses, inserts and commits.
  *
  * When the store refuses (disk full), the open transaction is lost as a whole: its events are
- * counted as lost to the store, its rows of processes are kept and written again (those of
- * names and tracks the store keeps). Until it takes them, tried ever more rarely, events are
- * lost and counted.
+ * counted as lost to the store; its process rows are kept and written again (the store itself keeps
+ * names and tracks). The writer retries ever more rarely; until then events are lost and counted.
  */
 #pragma once
 
@@ -26,7 +25,7 @@ void writer_free(struct writer *w);
 
 /* Drain thread: commit what is queued so far. Returns the number of this commit, 0: no memory. */
 uint64_t writer_commit(struct writer *w, uint64_t now_ns, bool wake);
-/* The last commit that was done, in order; *err: how it went. */
+/* The last completed commit; *err: its result. */
 uint64_t writer_done(struct writer *w, int *err);
 /* Commits that were asked for and are not done. */
 uint64_t writer_behind(struct writer *w);

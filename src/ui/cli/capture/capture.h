@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture.h - processes that are captured: found, ordered, waited for, their traces fetched. */
+/* capture.h - captures of processes: finds them, orders, waits, and fetches their traces. */
 #pragma once
 
 #include <limits.h>
@@ -13,14 +13,14 @@
 #define CAPTURE_MAX   1024u
 #define CAPTURE_BYTES (4ull << 30) /* of one trace, at most */
 
-/* What a capture is of: the one that is not 0. */
+/* The length of a capture: the member that is not 0. */
 struct profiler_want {
 	uint64_t steps, ms;
 	uint64_t timeout_ms;
 };
 
 enum target_state {
-	CAPTURE_WAITS, /* for its process to ask */
+	CAPTURE_WAITS, /* until its process polls */
 	CAPTURE_RUNS,  /* its process has the order */
 	CAPTURE_DONE,  /* the trace is there */
 	CAPTURE_FAILED,
@@ -54,12 +54,12 @@ struct profiler_capture {
 	size_t n;
 };
 
-/* Asks aond who can be captured, and keeps those that the options name; waits a little for those
- * that have not asked yet. CLI_OK, or an exit status after it said why. */
+/* Asks aond which processes can be captured, and keeps those that the options name; waits a little
+ * for those that have not polled yet. CLI_OK, or an exit status after an error message. */
 int profiler_choose(struct profiler_capture *c);
 
-/* Gives the orders and waits. What failed is in the targets. CLI_OK, or CLI_FAIL after it said why
- * nothing could be ordered at all. */
+/* Gives the orders and waits. Failures are in the targets. CLI_OK, or CLI_FAIL after an error
+ * message if nothing could be ordered at all. */
 int capture_run(struct profiler_capture *c);
 
 /* The same for JAX: the processes of --pid; opens the socket, too. */
@@ -69,10 +69,10 @@ int capture_jax_run(struct profiler_capture *c);
 /* The trace of a target that is done into `to`, which must not be there. 0 or -errno. */
 int capture_fetch(const struct profiler_capture *c, struct target *t, const char *to);
 
-/* Removes the directory, closes the socket: aond forgets what was not given yet. */
+/* Removes the directory, closes the socket: aond drops orders that were not handed out yet. */
 void capture_fini(struct profiler_capture *c);
 
-/* Whether the options name processes as they should. CLI_OK, or CLI_USAGE after it said why not. */
+/* Checks how the options name processes. CLI_OK, or CLI_USAGE after an error message. */
 int capture_check(const struct opts *o);
 
 /* The step that all begin at, and what to round up to if one is past it; for tests. */

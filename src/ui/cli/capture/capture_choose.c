@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_choose.c - which processes are captured; see capture.h. */
+/* capture_choose.c - chooses the processes to capture; see capture.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

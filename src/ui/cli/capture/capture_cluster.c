@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capture_cluster.c - orders a capture at a relay, waits for the nodes, fetches a trace a rank, and writes all
- * of them as one, as aon export does. See docs/relay.md for what goes over the wire.
+ * capture_cluster.c - orders a capture at a relay, waits for the nodes, fetches one trace per rank,
+ * and writes them as one, as aon export does. docs/relay.md has the protocol.
  */
 #include "cli/capture/capture_cluster.h"
 

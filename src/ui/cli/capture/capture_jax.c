@@ -2,9 +2,9 @@
 /*
  * capture_jax.c - traces by XLA's own profiler; see capture.h.
  *
- * aond puts an order with a number into the session's gate. The probe finds it at the next call of
- * a jitted function, traces for so long, and writes a file with that number to its own /tmp, where
- * it is found through /proc.
+ * aond puts a numbered order into the session's gate. The probe sees it at the next call of a
+ * jitted function, traces for the ordered time, and writes a file with that number to its own /tmp,
+ * which is accessed through /proc.
  */
 #include <errno.h>
 #include <fcntl.h>

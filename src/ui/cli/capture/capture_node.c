@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_node.c - asks aond for a capture, and waits for it; see capture_node.h. */
+/* capture_node.c - orders a capture at aond, and waits for it; see capture_node.h. */
 #include "cli/capture/capture_node.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* capture_node.h - captures by aond itself (capture/node_capture.h), as the command has them. */
+/* capture_node.h - captures by aond itself (capture/node_capture.h), for the command line. */
 #pragma once
 
 #include "capture/node_capture.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capture_raised.c - captures that alarms raised, out of the store: aond keeps what was recorded before
- * them and in them from being overwritten, and its journal says what and when.
+ * capture_raised.c - captures that alarms started, read from the store: aond protects the events
+ * before and during them from being overwritten, and its journal lists them.
  */
 #include <stdio.h>
 #include <stdlib.h>

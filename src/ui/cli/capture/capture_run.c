@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capture_run.c - orders, and waiting for traces; see capture.h.
+ * capture_run.c - orders traces, and waits for them; see capture.h.
  *
- * The processes write into a directory of ours, one below it for each; when root captures, each
- * belongs to its process's user. Kineto takes no other place than /tmp from a daemon, unless its
- * process and we have KINETO_ONDEMAND_TRACE_DIR. What stands
- * there afterwards is opened as bytes of others: no link is followed, and a file counts only if it
- * is a plain one of that user.
+ * The processes write into a directory of ours, each into its own subdirectory; when root captures,
+ * that belongs to the process's user. Kineto accepts no place but /tmp from a daemon, unless both
+ * its process and aon have KINETO_ONDEMAND_TRACE_DIR. The resulting files are untrusted: no link is
+ * followed, and a file counts only if it is a regular file of that user.
  */
 #include <dirent.h>
 #include <errno.h>

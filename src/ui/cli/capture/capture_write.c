@@ -35,7 +35,7 @@ static void say_more(void *arg, struct json *j)
 			json_u64(j, "first_step", p->first_step);
 			json_u64(j, "last_step", p->last_step);
 		}
-		json_members(j, J_U64("left_out", p->left_out), J_U64("emitted", p->emitted),
+		json_members(j, J_U64("left_out", p->unsampled), J_U64("emitted", p->emitted),
 			     J_U64("lost", p->lost));
 		if (p->held_ns)
 			json_u64(j, "held_from_ns", p->held_ns);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fabric.c - asks the daemon of PyTorch processes who it is; see fabric.h. */
+/* fabric.c - asks the daemon of PyTorch processes for its identity; see fabric.h. */
 #include "cli/capture/fabric.h"
 
 #include <errno.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fabric.h - who answers the PyTorch processes of this node that ask for orders (abi/fabric.h). */
+/*
+ * fabric.h - which daemon answers the PyTorch processes of this node that poll for orders
+ * (abi/fabric.h).
+ */
 #pragma once
 
 #include <limits.h>
@@ -8,7 +11,7 @@
 
 /*
  * The run directory of the aond that answers, at the place that the environment names. -ENOENT:
- * nobody does; -EADDRINUSE: somebody who is not aond, as dynolog; -errno.
+ * none answers; -EADDRINUSE: another daemon, such as dynolog; -errno.
  */
 int fabric_who(char run_dir[PATH_MAX]);
 

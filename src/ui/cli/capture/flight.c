@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* flight.c - asks the ranks of a job for torch's Flight Recorder; see flight.h. */
+/* flight.c - reads torch's Flight Recorder from the ranks of a job; see flight.h. */
 #include "cli/capture/flight.h"
 
 #include <errno.h>

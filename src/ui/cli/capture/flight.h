@@ -2,9 +2,9 @@
 /*
  * flight.h - torch's Flight Recorder of running ranks, also of those that hang.
  *
- * A rank that hangs in a collective runs no Python. So whoever wants to ask it says so before:
- * aon run --flight-recorder names a directory, and the hook lets torch's own worker server, a
- * thread of torch, answer on a socket in it.
+ * A rank that hangs in a collective runs no Python. So this must be enabled in advance: aon run
+ * --flight-recorder names a directory, and the hook lets torch's own worker server, a thread of
+ * torch, answer on a socket there.
  */
 #pragma once
 

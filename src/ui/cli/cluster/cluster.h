@@ -5,5 +5,5 @@
 #include "cli/core/cli.h"
 #include "net/http.h"
 
-/* CLI_OK, or CLI_USAGE after it said what was expected. Texts are the options'. */
+/* CLI_OK, or CLI_USAGE after an error message. Texts are the options'. */
 int cluster_of(const struct opts *o, struct cluster_url *url, struct http_files *files);

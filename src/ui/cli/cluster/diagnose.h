@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* diagnose.h - a recording that aon diagnose has read, and its output. */
+/* diagnose.h - a recording that aon diagnose has read, and the command's output. */
 #pragma once
 
 #include "base/json.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet_ask.h - commands that ask a cluster: which one, of which time, with a word on failure. */
+/*
+ * fleet_ask.h - shared by commands that query a cluster: its address, the time range, and errors.
+ */
 #pragma once
 
 #include "cli/core/cli.h"
@@ -10,15 +12,18 @@
 bool fleet_asked(const struct opts *o);
 /* The same where one with a job is no store either: lists take it as that job alone. */
 bool fleet_listed(const struct opts *o);
-/* CLI_OK, or CLI_USAGE after it said that the command is of a node and the address of a cluster. */
+/*
+ * CLI_OK, or CLI_USAGE after a message that the command is for a node and the address is a
+ * cluster's.
+ */
 int fleet_refused(const struct opts *o);
-/* CLI_OK, or CLI_USAGE after it said that an option is of a cluster, which was not given. */
+/* CLI_OK, or CLI_USAGE after a message that an option needs a cluster, which was not given. */
 int fleet_not_asked(const struct opts *o);
 
-/* Files that let a command in: of its options, else $AON_CREDENTIALS. Static. */
+/* The files with credentials: from the options, else $AON_CREDENTIALS. Static. */
 const struct http_files *fleet_files(const struct opts *o);
 
-/* Opens it, by --cluster, the operand or $AON_CLUSTER. CLI_OK, or CLI_FAIL after it said why. */
+/* Opens it by --cluster, the operand or $AON_CLUSTER. CLI_OK, or CLI_FAIL after a message. */
 int fleet_ask_open(struct fleet **out, const struct opts *o);
 /* "ADDRESS: what. What to do." Returns CLI_FAIL. */
 int fleet_ask_failed(const struct fleet *f, int err, const struct store_why *why);

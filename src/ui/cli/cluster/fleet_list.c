@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fleet_list.c - rows of a cluster as they come: aon ps, alarms, overhead and telemetry of all its nodes, and aon sql. */
+/*
+ * fleet_list.c - lists rows of a cluster as they come: aon ps, alarms, overhead and telemetry of
+ * all its nodes, and aon sql.
+ */
 #include <errno.h>
 #include <stdio.h>
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * fleet_why.c - aon why --cluster: whose fault it is that a job of many ranks is slow. The records of its newest
- * steps are read from the cluster and diagnosed here; what nodes and aon diagnose have told stands behind it.
+ * fleet_why.c - aon why --cluster: which rank or node makes a job of many ranks slow. It reads the
+ * records of the newest steps from the cluster and diagnoses them here; findings of nodes and of
+ * aon diagnose follow.
  */
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ship_orders.h - aon ship asks its relay for orders to capture, on a thread of its own, and carries them
- * out as aon capture does. No port is opened on a node (docs/relay.md).
+ * ship_orders.h - aon ship polls its relay for capture orders, on a thread of its own, and carries
+ * them out as aon capture does. No port is opened on a node (docs/relay.md).
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aon alarms - what aond's detectors have told, from the store's journal. */
+/* aon alarms - the alarms of aond's detectors, from the store's journal. */
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>

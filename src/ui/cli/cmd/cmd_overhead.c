@@ -125,19 +125,19 @@ static void add_row(struct table *t, const struct out *out, struct store *st,
 		table_add(t, "-");
 		table_add(t, "not known yet");
 	}
-	table_add(t, "%s", percent(a, sizeof(a), o->stays));
+	table_add(t, "%s", percent(a, sizeof(a), o->residual));
 	table_add(t, "%s", percent(a, sizeof(a), o->accounted));
 	table_add(t, "%s", o->budget ? percent(a, sizeof(a), o->budget) : "none");
 	table_add(t, "%s", report_level(o->fidelity));
 	table_add(t, "%s %s", fmt_count(n, o->steps), by_launches(o) ? "slots" : "steps");
-	table_add(t, "%.1f %%", o->steps ? 100.0 * (double)o->left_out / (double)o->steps : 0);
+	table_add(t, "%.1f %%", o->steps ? 100.0 * (double)o->unsampled / (double)o->steps : 0);
 	table_add(t, "%s", put_bars(bars, st, p, out->ascii));
 }
 
 /* What stands below: what the columns are, of those that are there. */
 static void explain(const struct procs *ps, const struct out *out)
 {
-	bool steps = false, launches = false, stays = false;
+	bool steps = false, launches = false, residual = false;
 	uint32_t emit_ps = 0;
 
 	for (size_t i = 0; i < ps->n; i++) {
@@ -145,7 +145,7 @@ static void explain(const struct procs *ps, const struct out *out)
 
 		launches |= o->steps && by_launches(o);
 		steps |= o->steps && !by_launches(o);
-		stays |= o->stays;
+		residual |= o->residual;
 		emit_ps = o->emit_ps ? o->emit_ps : emit_ps;
 	}
 	if (steps)
@@ -155,7 +155,7 @@ static void explain(const struct procs *ps, const struct out *out)
 		out_line(out, OUT_DIM,
 			 "SLOWDOWN by slots: no steps were seen; launches in recorded times "
 			 "compared with others.");
-	if (stays)
+	if (residual)
 		out_line(out, OUT_DIM,
 			 "FIXED COST: the part of SLOWDOWN that probes cost even where nothing is "
 			 "recorded, as they estimate it.");

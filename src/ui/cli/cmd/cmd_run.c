@@ -32,7 +32,7 @@ struct run {
 	char store[PATH_MAX];
 	bool own;   /* a private aond, else the node's */
 	bool fresh; /* the store was not there before */
-	struct private_aond aond;
+	struct temp_daemon aond;
 	struct child child;
 	uint64_t begin_ns, end_ns;
 };
@@ -132,7 +132,7 @@ static int start_private(struct run *r)
 			       r->store);
 	if (check_target(r) != CLI_OK)
 		return CLI_FAIL;
-	if (private_start(&r->aond, path, r->o->val[OPT_WITHKINETO]) < 0) {
+	if (temp_daemon_start(&r->aond, path, r->o->val[OPT_WITHKINETO]) < 0) {
 		remove_store(r);
 		return CLI_FAIL;
 	}
@@ -312,7 +312,7 @@ static void conclude(const struct run *r)
 static int cannot_run(struct run *r, int err)
 {
 	if (r->own)
-		private_stop(&r->aond);
+		temp_daemon_stop(&r->aond);
 	remove_store(r);
 	if (err == -ENOENT)
 		return cli_say(127, "%s: not found. Check the name.", r->o->argv[0]);
@@ -364,13 +364,13 @@ int cmd_run(const struct opts *o)
 	if (!err)
 		child_wait(&r.child);
 	if (*flight)
-		private_remove_dir(flight);
+		temp_daemon_remove_dir(flight);
 	if (err < 0)
 		return cannot_run(&r, err);
 	r.end_ns = clock_mono_ns();
 	if (!r.own)
 		admin_ask(locate_run_dir(), "flush", FLUSH_MS, NULL, NULL);
-	else if (private_stop(&r.aond) < 0)
+	else if (temp_daemon_stop(&r.aond) < 0)
 		cli_say(0, "aond did not end in time and was killed; the report may lack the end.");
 	conclude(&r);
 	child_mimic(&r.child);

@@ -141,9 +141,9 @@ static int compare(struct validation *v, const char *folder)
 
 /* --- this node --- */
 
-static void look(struct apart *a, void *arg)
+static void look(struct sandbox *a, void *arg)
 {
-	apart_at(a, "reading /proc and /sys");
+	sandbox_at(a, "reading /proc and /sys");
 	node_facts(&a->f, arg);
 }
 
@@ -153,8 +153,8 @@ static int this_node(struct validation *v)
 	const char *root = v->o->val[OPT_ROOT] ? v->o->val[OPT_ROOT] : "",
 		   *library = getenv("AON_NVML");
 	bool health = v->o->val[OPT_HEALTH];
-	char at[APART_AT] = "";
-	int err = apart(&v->f, health ? HEALTH_FILES_MS : FILES_MS, look, (void *)root, at);
+	char at[SANDBOX_AT] = "";
+	int err = sandbox_run(&v->f, health ? HEALTH_FILES_MS : FILES_MS, look, (void *)root, at);
 
 	if (err)
 		return cli_say(CLI_FAIL, "%s: %s", at, strerror(-err));

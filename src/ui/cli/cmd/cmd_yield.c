@@ -19,7 +19,7 @@ static void on_answer(void *arg, char *line)
 	snprintf(arg, 256, "%s", line);
 }
 
-/* CLI_OK, or what to exit with after it said why. */
+/* CLI_OK, or what to exit with after an error message. */
 static int ask(long pid, long seconds)
 {
 	char dir[PATH_MAX], word[64], said[256] = "";

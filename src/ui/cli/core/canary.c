@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* canary.c - libaon is loaded when it is first needed: who is never asked for his health has none. */
+/*
+ * canary.c - see canary.h. libaon is loaded on first use: a server whose health nobody asks for
+ * never loads it.
+ */
 #include "cli/core/canary.h"
 
 #include <dlfcn.h>

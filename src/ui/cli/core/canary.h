@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* canary.h - this process as a program that is recorded: for /health. */
+/* canary.h - makes this process a recorded program, for /health. */
 #pragma once
 
 #include <sys/types.h>
 
-/* Before there are threads: what libaon is to know of us when it is loaded. */
+/* Sets the environment that libaon reads when it is loaded. Call it before starting threads. */
 void canary_begin(void);
 
-/* Hands a record over, through libaon as any program does. -ENOENT: there is no libaon;
- * -ENOTCONN: no aond has a session for us. */
+/* Emits a record through libaon, as any program does. -ENOENT: there is no libaon; -ENOTCONN: no
+ * aond has a session for this process. */
 int canary_send(void);
 
 /* The aond at the node's socket; 0: none answers. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* child.c - run a program as if aon were not there; see child.h. */
+/* child.c - runs a program as if aon were not there; see child.h. */
 #include "cli/core/child.h"
 
 #include <errno.h>

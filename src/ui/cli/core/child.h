@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * child.h - run a program as if aon were not there.
+ * child.h - runs a program as if aon were not there.
  *
- * Its input, output and terminal are ours, in our process group. Signals sent to aon are sent
- * on; those that the terminal sends reach the program by itself and are not doubled. When it
- * stops, aon stops; when it ends by a signal, so does aon.
+ * It shares our input, output, terminal and process group. Signals sent to aon are forwarded; those
+ * that the terminal sends reach the program directly and are not duplicated. When it stops, aon
+ * stops; when a signal ends it, aon ends by the same signal.
  */
 #pragma once
 
@@ -24,7 +24,7 @@ struct child {
 /* From here on signals wait for child_wait(). */
 void child_prepare(struct child *c);
 
-/* Whether a signal that would have ended us waits, since then or since child_wait(). */
+/* Whether a signal that would end aon is pending, since then or since child_wait(). */
 bool child_interrupted(void);
 
 /* Starts it. 0, or -errno of exec: nothing was started then. */

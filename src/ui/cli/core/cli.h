@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cli.h - what all commands share: exit codes, options, the one line that says what is wrong. */
+/* cli.h - shared by all commands: exit codes, options, and the one-line error message. */
 #pragma once
 
 #include <stdbool.h>
@@ -73,7 +73,7 @@ int cmd_like(const char *word);
 /* Its name as people should type it: "node rack". */
 const char *cmd_title(int cmd, char title[CMD_TITLE]);
 
-/* Fills *o from argv[1..]. CLI_OK, or CLI_USAGE after it said why. */
+/* Fills *o from argv[1..]. CLI_OK, or CLI_USAGE after an error message. */
 int opt_parse(struct opts *o, enum cmd_id cmd, int argc, char *argv[]);
 
 /* The number given for `id`, if one was: *out is untouched else. CLI_OK or CLI_USAGE. */
@@ -81,7 +81,7 @@ int opt_number(const struct opts *o, enum opt_id id, double lo, double hi, doubl
 int opt_u32(const struct opts *o, enum opt_id id, uint32_t *out);
 
 /* The value given for `id` as its place in the argument's list; `or_else` if none was given;
- * -1 after it said why. */
+ * -1 after an error message. */
 int opt_choice(const struct opts *o, enum opt_id id, int or_else);
 
 /* "aon report: <text>" and a new line on stderr: safe for any bytes. Returns `code`. */
@@ -94,10 +94,10 @@ int cli_stop_fd(void);
 /* Like cli_say(CLI_USAGE): adds where help is found. */
 int cli_misuse(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
-/* While a screen is drawn, nothing may be said. */
+/* Suppresses messages while a screen is drawn. */
 void cli_mute(bool yes);
 
-/* Which command speaks, by the words that were typed. */
+/* Sets the command's name in messages, by the words that were typed. */
 void cli_speaker(const char *words);
 
 /* Help of all commands (CMD_COUNT) or of one, on stdout. */

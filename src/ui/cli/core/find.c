@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find.c - which command is meant by a word, by two, and by one that is mistyped. */
+/* find.c - finds the command for one word, for two words, or for a mistyped one. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* help.c - help, man page sections and completions, all from cmd.tbl.h and opt.tbl.h. */
+/* help.c - help and man page sections, from cmd.tbl.h and opt.tbl.h. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* inputs.c - opens what a command was given, whatever it is, as one trace. */
+/* inputs.c - opens the inputs of a command, of any kind, as one trace. */
 #include "cli/core/inputs.h"
 
 #include <errno.h>

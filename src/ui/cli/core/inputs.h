@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * inputs.h - what a command was given to read: stores of aon, traces of other tools, folders of
- * traces, "-" for standard input, in any mix, as one trace. Several files are the ranks of one job.
+ * inputs.h - the inputs of a command: stores of aon, traces of other tools, folders of traces, "-"
+ * for standard input, in any mix, as one trace. Several files are the ranks of one job.
  */
 #pragma once
 
@@ -13,22 +13,22 @@ struct insight;
 /*
  * Fills *out from the operands (of none: the store to read here), sealed; trace_free() it.
  * CLI_OK, also where files were damaged: it said so, and inputs_exit() is the exit status then.
- * CLI_FAIL after it said why.
+ * CLI_FAIL after an error message.
  */
 int inputs_load(struct trace **out, const struct opts *o);
 int inputs_exit(const struct trace *t);
 
 /*
- * The breakdown of one store straight from its columns (insight/sweep.h), in a fraction of the
- * time and memory. CLI_OK, CLI_FAIL after it said why, or INPUTS_LOAD: inputs_load() it, as it is
+ * The breakdown of one store straight from its columns (insight/sweep.h), in a fraction of the time
+ * and memory. CLI_OK, CLI_FAIL after an error message, or INPUTS_LOAD: inputs_load() it, as it is
  * something else, or holds what a sweep does not (`queues`: calls that launch work count).
  */
 #define INPUTS_LOAD (-1)
 int inputs_sweep(struct trace **t, struct insight **in, const struct opts *o, bool queues);
 
 /*
- * A single operand that is a store of more events than are worth loading (read/stretch.h):
- * understood as a whole, *t has all but the events. INPUTS_LOAD: it is something else.
+ * A single operand that is a store with too many events to load (read/stretch.h): analysed as a
+ * whole, *t has all but the events. INPUTS_LOAD: it is something else.
  */
 int inputs_stretches(struct trace **t, struct insight **in, const struct opts *o);
 /* Of such a store, the newest steps: their events, and since when. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locate.c - finding the daemon and the store to read; see locate.h. */
+/* locate.c - finds the daemon and the store to read; see locate.h. */
 #include "cli/core/locate.h"
 
 #include <errno.h>

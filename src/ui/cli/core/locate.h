@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* locate.h - where the daemon and the stores are, and opening one with a word on failure. */
+/* locate.h - finds the daemon and the stores, and opens one, with a message on failure. */
 #pragma once
 
 #include <limits.h>
@@ -12,7 +12,7 @@
 
 #define NODE_STORE "/var/lib/aon/store.db"
 
-/* What aond says about itself; empty or 0 where it did not. */
+/* The status of aond; empty or 0 where unknown. */
 struct admin_status {
 	char version[32];
 	char store[PATH_MAX];
@@ -25,5 +25,5 @@ int admin_status(const char *run_dir, struct admin_status *out);
 /* "FILE: what. What to do." for a store that could not be used. Returns CLI_FAIL. */
 int locate_failed(const char *path, int err, const struct store_why *why);
 
-/* Opens `given`, or else the store to read here. CLI_OK, or CLI_FAIL after it said why. */
+/* Opens `given`, or else the store to read here. CLI_OK, or CLI_FAIL after an error message. */
 int locate_open(const char *given, struct store **st, char path[PATH_MAX]);

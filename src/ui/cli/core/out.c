@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* out.c - text that fits where it is shown; see out.h. */
+/* out.c - text that fits its output; see out.h. */
 #include "cli/core/out.h"
 
 #include <errno.h>

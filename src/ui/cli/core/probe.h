@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* probe.h - the probes of probe.tbl.h: where they are, and how a program gets them. */
+/* probe.h - the probes of probe.tbl.h: where they are, and how a program loads them. */
 #pragma once
 
 #include <limits.h>
@@ -18,8 +18,8 @@ enum probe_id {
  */
 int probe_find(enum probe_id id, char path[PATH_MAX]);
 
-/* Sets the environment for the probes that --probe names. CLI_OK, or CLI_USAGE after it said why.
- * A missing probe is reported and skipped. */
+/* Sets the environment for the probes that --probe names. CLI_OK, or CLI_USAGE after an error
+ * message. A missing probe is reported and skipped. */
 int probe_setenv(const struct opts *o);
 
 void probe_doctor(struct doctor *d);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* serve_inputs.c - the operands of a command as runs that can be asked: see serve_inputs.h. */
+/*
+ * serve_inputs.c - opens the operands of a command as runs that can be queried: see serve_inputs.h.
+ */
 #include "cli/core/serve_inputs.h"
 
 #include <errno.h>

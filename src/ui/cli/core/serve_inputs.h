@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* serve_inputs.h - the operands of a command as runs that can be asked: stores, and traces made stores. */
+/*
+ * serve_inputs.h - opens the operands of a command as runs that can be queried: stores, and traces
+ * converted to stores.
+ */
 #pragma once
 
 #include <limits.h>
@@ -15,7 +18,7 @@ struct served {
 	size_t imported;
 };
 
-/* CLI_OK, or another after it said why. To be closed in either case. */
+/* CLI_OK, or another after an error message. To be closed in either case. */
 int served_open(struct served *v, const struct opts *o);
 void served_close(struct served *v);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* stop.c - how commands that run as services are stopped. */
+/* stop.c - stops commands that run as services. */
 #include <signal.h>
 #include <sys/signalfd.h>
 

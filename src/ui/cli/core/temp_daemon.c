@@ -29,7 +29,7 @@
 
 /* Beside aon (a build placed together), in the build tree, or where it was installed. Never
  * from $PATH: this program is run with the user's rights. */
-int private_find(char path[PATH_MAX])
+int temp_daemon_find(char path[PATH_MAX])
 {
 	static const char *const place[] = { "aond", "../../node/daemon/aond", "../sbin/aond" };
 	char self[PATH_MAX];
@@ -63,7 +63,7 @@ static int make_run_dir(char dir[80])
 	return -errno;
 }
 
-void private_remove_dir(const char *dir)
+void temp_daemon_remove_dir(const char *dir)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -78,7 +78,7 @@ void private_remove_dir(const char *dir)
 }
 
 /* In the child: nothing of the command's terminal, pipes or signals. */
-static _Noreturn void become_aond(const struct private_aond *d, const char *store, bool kineto,
+static _Noreturn void become_aond(const struct temp_daemon *d, const char *store, bool kineto,
 				  int life, int ready)
 {
 	char path[PATH_MAX], log[128], conf[128], a[16], b[16];
@@ -125,13 +125,13 @@ static _Noreturn void become_aond(const struct private_aond *d, const char *stor
 		if (i != fd && i != ready)
 			close(i);
 	close_range((unsigned)top + 1, ~0u, 0);
-	if (private_find(path) == 0)
+	if (temp_daemon_find(path) == 0)
 		execv(path, argv);
 	_exit(127);
 }
 
 /* What stands between msg=" and the last quote of aond's log is why it did not start. */
-static void say_why(const struct private_aond *d, const char *store)
+static void say_why(const struct temp_daemon *d, const char *store)
 {
 	char path[128], line[512], last[512] = "it left no word", *msg;
 	FILE *f;
@@ -164,13 +164,13 @@ static int wait_ready(int fd)
 	return read(fd, &byte, 1) == 1 ? 0 : -ECHILD;
 }
 
-int private_start(struct private_aond *d, const char *store, bool kineto)
+int temp_daemon_start(struct temp_daemon *d, const char *store, bool kineto)
 {
 	char aond[PATH_MAX];
 	int life[2], ready[2], err;
 
 	memset(d, 0, sizeof(*d));
-	if (private_find(aond) < 0) {
+	if (temp_daemon_find(aond) < 0) {
 		cli_say(0, "aond is not installed beside aon. Reinstall, or start a node's aond.");
 		return -ENOENT;
 	}
@@ -202,11 +202,11 @@ int private_start(struct private_aond *d, const char *store, bool kineto)
 		waitpid(d->pid, NULL, 0);
 	}
 remove_dir:
-	private_remove_dir(d->run_dir);
+	temp_daemon_remove_dir(d->run_dir);
 	return err;
 }
 
-int private_stop(struct private_aond *d)
+int temp_daemon_stop(struct temp_daemon *d)
 {
 	const struct timespec nap = { 0, 2000000 };
 	struct rusage ru = { 0 };
@@ -226,6 +226,6 @@ int private_stop(struct private_aond *d)
 			    (uint64_t)(ru.ru_utime.tv_usec + ru.ru_stime.tv_usec) * 1000u;
 		d->rss_bytes = (uint64_t)ru.ru_maxrss * 1024u;
 	}
-	private_remove_dir(d->run_dir);
+	temp_daemon_remove_dir(d->run_dir);
 	return err;
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* temp_daemon.h - an aond for this user and one command: started before it, ended after it. */
+/*
+ * temp_daemon.h - an aond for this user and one command: started before the command, stopped after
+ * it.
+ */
 #pragma once
 
 #include <limits.h>
@@ -7,7 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct private_aond {
+struct temp_daemon {
 	pid_t pid;
 	int life;                   /* aond ends when this pipe closes, even if we are killed */
 	char run_dir[80];           /* 0700, ours; short enough for a socket's name */
@@ -15,15 +18,15 @@ struct private_aond {
 };
 
 /* Where the program is: 0 or -ENOENT. */
-int private_find(char path[PATH_MAX]);
+int temp_daemon_find(char path[PATH_MAX]);
 
 /* 0, or -errno after one line on stderr. */
-/* `kineto`: it listens for PyTorch processes, if nobody else does. */
-int private_start(struct private_aond *d, const char *store, bool kineto);
+/* `kineto`: it answers PyTorch processes, if no other daemon does. */
+int temp_daemon_start(struct temp_daemon *d, const char *store, bool kineto);
 
-/* Lets aond store what it has and end, and removes the run directory. -ETIMEDOUT: it was
- * killed, because it did not or because we were interrupted. */
-int private_stop(struct private_aond *d);
+/* Lets aond store everything and end, and removes the run directory. -ETIMEDOUT: it was killed,
+ * because it took too long or because we were interrupted. */
+int temp_daemon_stop(struct temp_daemon *d);
 
 /* The directory with the files in it; it has no others. */
-void private_remove_dir(const char *dir);
+void temp_daemon_remove_dir(const char *dir);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* tty.c - drawing over a terminal in place; see tty.h. */
+/* tty.c - redraws a terminal in place; see tty.h. */
 #include "cli/core/tty.h"
 
 #include <stdlib.h>

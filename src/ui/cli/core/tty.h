@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * tty.h - a terminal that is drawn over in place: only lines that changed are written, and
- * what was there before comes back at the end.
+ * tty.h - redraws a terminal in place: only changed lines are written, and the earlier contents
+ * come back at the end.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* devices.h - the file of one's own devices: where it is, and making them known. */
+/* devices.h - the user's file of devices: finds it, and makes its devices known. */
 #pragma once
 
 #include <limits.h>
@@ -17,5 +17,5 @@ void devices_measured_path(char path[PATH_MAX]);
 int devices_read(const char *path, struct devices_why *why);
 
 /* Makes the devices of both known, one's own last. CLI_OK, also
- * where there are none unless AON_DEVICES names one; or CLI_FAIL after it said what is wrong, and where. */
+ * where there are none unless AON_DEVICES names one; or CLI_FAIL after an error message. */
 int devices_load(void);

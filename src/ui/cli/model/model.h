@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model.h - what the models of `aon model` share. */
+/* model.h - shared by the models of `aon model`. */
 #pragma once
 
 #include "base/json.h"
 #include "cli/core/out.h"
 #include "theory/gpu.h"
 
-/* Models on `g` what the options ask, prints it. CLI_OK, or another after it said why. */
+/* Models on `g` what the options ask, prints it. CLI_OK, or another after an error message. */
 typedef int model_fn(const struct opts *o, const struct gpu *g);
 
 #define MODEL(name, ...) model_fn model_##name;

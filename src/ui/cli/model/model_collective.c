@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_collective.c - aon model collective: what an exchange between ranks should take. */
+/*
+ * model_collective.c - aon model collective: how long a collective or point-to-point transfer
+ * should take.
+ */
 #include <errno.h>
 #include <math.h>
 #include <string.h>

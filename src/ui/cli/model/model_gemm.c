@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* model_gemm.c - aon model gemm: what a matrix product should take. */
+/* model_gemm.c - aon model gemm: how long a matrix product should take. */
 #include <errno.h>
 #include <math.h>
 
@@ -12,7 +12,7 @@ struct answer {
 	struct gemm x;
 	struct gemm_time alone, busy;
 	double roof_ns; /* the greater of operations at the peak and bytes at the bandwidth */
-	struct second_time other; /* a second opinion; ns is 0 if none was asked for */
+	struct nvmmh_time other; /* a second opinion; ns is 0 if none was asked for */
 };
 
 static const enum gpu_type out_of[GPU_TYPES] = {
@@ -75,7 +75,7 @@ static void print_json(const struct answer *a, const struct gpu *g)
 	json_close(&j);
 	if (a->other.ns > 0) {
 		json_open(&j, "second_opinion", '{');
-		json_members(&j, J_STR("source", second_version()), J_REAL("ns", a->other.ns));
+		json_members(&j, J_STR("source", nvmmh_version()), J_REAL("ns", a->other.ns));
 		tile_json(&j, a->other.tile_m, a->other.tile_n, a->other.split_k);
 	}
 	json_end(&j);
@@ -128,7 +128,7 @@ static void print_text(const struct answer *a, const struct gpu *g, const struct
 	print_time(&out, "alone", &a->alone, a->roof_ns);
 	print_time(&out, "in a stream", &a->busy, a->roof_ns);
 	if (a->other.ns > 0) {
-		out_line(&out, OUT_BOLD, "  %-13s %s: %s TFLOPS", second_version(),
+		out_line(&out, OUT_BOLD, "  %-13s %s: %s TFLOPS", nvmmh_version(),
 			 ns_text(&out, time, a->other.ns),
 			 fmt_value(flops, a->alone.flops / a->other.ns / 1e3, 2));
 		print_tile(&out, a->other.tile_m, a->other.tile_n, a->other.split_k);
@@ -141,7 +141,7 @@ static void print_text(const struct answer *a, const struct gpu *g, const struct
 
 static int ask_second(struct answer *a, const struct gpu *g)
 {
-	int err = second_open(NULL);
+	int err = nvmmh_open(NULL);
 
 	if (err == -ENOENT)
 		return cli_say(CLI_FAIL,
@@ -151,12 +151,12 @@ static int ask_second(struct answer *a, const struct gpu *g)
 		return cli_say(CLI_FAIL,
 			       "this nvMatmulHeuristics cannot be used: its version has to "
 			       "be 0.1");
-	err = second_gemm(&a->other, g, &a->x);
+	err = nvmmh_gemm(&a->other, g, &a->x);
 	if (err == -ENOTSUP)
-		return cli_say(CLI_FAIL, "%s does not know %s of %s", second_version(),
+		return cli_say(CLI_FAIL, "%s does not know %s of %s", nvmmh_version(),
 			       gpu_type_word[a->x.type], g->key);
 	if (err < 0)
-		return cli_say(CLI_FAIL, "too large for %s", second_version());
+		return cli_say(CLI_FAIL, "too large for %s", nvmmh_version());
 	return CLI_OK;
 }
 

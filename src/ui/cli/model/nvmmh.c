@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nvmmh.c - see nvmmh.h. The types are nvMatmulHeuristics 0.1's, as its header describes them. */
+/* nvmmh.c - see nvmmh.h. The types are those of nvMatmulHeuristics 0.1's header. */
 #include "cli/model/nvmmh.h"
 
 #include <dlfcn.h>
@@ -112,7 +112,7 @@ static void *load(const char *path)
 	return found;
 }
 
-int second_open(const char *path)
+int nvmmh_open(const char *path)
 {
 	void *from, *symbol;
 
@@ -135,7 +135,7 @@ int second_open(const char *path)
 	return 0;
 }
 
-const char *second_version(void)
+const char *nvmmh_version(void)
 {
 	return lib.version;
 }
@@ -150,13 +150,13 @@ static int choose_device(const struct gpu *g)
 	return -ENOTSUP;
 }
 
-int second_gemm(struct second_time *out, const struct gpu *g, const struct gemm *x)
+int nvmmh_gemm(struct nvmmh_time *out, const struct gpu *g, const struct gemm *x)
 {
 	struct problem p = { (uint32_t)x->m, (uint32_t)x->n, (uint32_t)x->k, (uint32_t)x->batch,
 			     LAYOUT_TN_COL_MAJOR };
 	const char *word = precision[x->type];
 	struct config c[CONFIGS] = { 0 };
-	struct second_time best = { .ns = 0 };
+	struct nvmmh_time best = { .ns = 0 };
 	unsigned n;
 	int err;
 
@@ -172,7 +172,7 @@ int second_gemm(struct second_time *out, const struct gpu *g, const struct gemm 
 			1e9;
 
 		if (ns > 0 && (best.ns <= 0 || ns < best.ns))
-			best = (struct second_time){ ns, c[i].cta[0], c[i].cta[1], c[i].split_k };
+			best = (struct nvmmh_time){ ns, c[i].cta[0], c[i].cta[1], c[i].split_k };
 	}
 	if (best.ns <= 0)
 		return -ENOTSUP;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* roofline.h - what the parts of aon roofline share. */
+/* roofline.h - shared by the parts of aon roofline. */
 #pragma once
 
 #include "cli/core/cli.h"

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* roofline_measure.c - aon roofline measure: what the device here reaches, kept as a device. */
+/*
+ * roofline_measure.c - aon roofline measure: measures this machine's device, and saves the result.
+ */
 #include "cli/model/roofline.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim_truth.c - what is true of a simulated run, as JSON. */
+/* sim_truth.c - the ground truth of a simulated run, as JSON. */
 #include "cli/model/sim_truth.h"
 
 #include <stdlib.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sim_truth.h - what is true of a simulated run: its faults, whom they hit, what they cost. */
+/*
+ * sim_truth.h - the ground truth of a simulated run: its faults, the ranks they hit, and their
+ * cost.
+ */
 #pragma once
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* doctor.h - one check is one line: its state, what was found, what follows, what to do. */
+/* doctor.h - one check is one line: its state, the result, the consequence, the fix. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * doctor_gpu.c - which vendor libraries are here, by looking at files only.
+ * doctor_gpu.c - finds the vendors' libraries, by looking at files only.
  *
- * Loading CUPTI to see whether it is there would take its one subscription; and a library
- * that was found in the user's directories must not run in this process.
+ * Loading CUPTI to test for it would take its only subscription; and a library from the user's
+ * directories must not run in this process.
  */
 #include <fcntl.h>
 #include <glob.h>

@@ -180,7 +180,7 @@ static void check_aond(struct doctor *d)
 {
 	struct admin_status s;
 	char path[PATH_MAX], up[FMT_LEN];
-	int err = admin_status(locate_run_dir(), &s), own = private_find(path);
+	int err = admin_status(locate_run_dir(), &s), own = temp_daemon_find(path);
 
 	if (!err)
 		doctor_put(d, "aond", HEALTH_OK, NULL, NULL,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* validate.h - what the parts of aon validate share. */
+/* validate.h - shared by the parts of aon validate. */
 #pragma once
 
 #include "cli/core/cli.h"

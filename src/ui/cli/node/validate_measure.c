@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * validate_measure.c - the quick tests of aon validate, each in a process of its own that may take so long at most:
- * the host's memory, each GPU through CUDA (without any, the first device of OpenCL), an all-reduce among them.
+ * validate_measure.c - the quick tests of aon validate, each in a process of its own with a time
+ * limit: the host's memory, each GPU through CUDA (without any, the first device of OpenCL), an
+ * all-reduce among them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -26,7 +27,7 @@ struct test {
 	uint32_t index;
 	bool opencl, tty;
 	double host_GBps; /* what the host's memory carries; 0: not known */
-	struct apart *a;
+	struct sandbox *a;
 };
 
 /* On a terminal one line that changes; elsewhere nothing. */
@@ -34,7 +35,7 @@ static void progress(void *arg, const char *what)
 {
 	const struct test *t = arg;
 
-	apart_at(t->a, "device %u: %s", t->index, what);
+	sandbox_at(t->a, "device %u: %s", t->index, what);
 	if (t->tty)
 		fprintf(stderr, "\r\033[Kmeasuring device %u: %s", t->index, what);
 }
@@ -45,7 +46,7 @@ static void clear(bool tty)
 		fputs("\r\033[K", stderr);
 }
 
-static void put(struct apart *a, const struct test *t, const char *word, double v,
+static void put(struct sandbox *a, const struct test *t, const char *word, double v,
 		const struct expect *e)
 {
 	char key[FACT_KEY];
@@ -60,12 +61,12 @@ static void put(struct apart *a, const struct test *t, const char *word, double 
 
 /* --- the host's memory --- */
 
-static void test_host(struct apart *a, void *arg)
+static void test_host(struct sandbox *a, void *arg)
 {
 	const struct test *t = arg;
 	struct host_result r;
 
-	apart_at(a, "the host's memory");
+	sandbox_at(a, "the host's memory");
 	if (t->tty)
 		fputs("\r\033[Kmeasuring the host's memory", stderr);
 	a->err = host_measure(&r);
@@ -79,7 +80,7 @@ static void test_host(struct apart *a, void *arg)
 /* --- a device --- */
 
 /* What a GPU of the table reaches. */
-static void of_gpu(struct apart *a, const struct test *t, const struct measure *m,
+static void of_gpu(struct sandbox *a, const struct test *t, const struct measure *m,
 		   const struct gpu *g)
 {
 	put(a, t, "memory_GBps", m->gpu.memory_Bps / 1e9,
@@ -100,7 +101,7 @@ static void of_gpu(struct apart *a, const struct test *t, const struct measure *
 }
 
 /* A device that no table knows, a CPU with them: what it reached in one test against another. */
-static void of_other(struct apart *a, const struct test *t, const struct measure *m, bool cpu)
+static void of_other(struct sandbox *a, const struct test *t, const struct measure *m, bool cpu)
 {
 	struct expect host = { t->host_GBps, 30, 10, "the host's memory in this run" };
 
@@ -115,7 +116,7 @@ static void of_other(struct apart *a, const struct test *t, const struct measure
 }
 
 /* A product by cuBLAS, where it is: the model knows what it takes. */
-static void test_cublas(struct apart *a, struct test *t, struct backend *b, const struct gpu *g)
+static void test_cublas(struct sandbox *a, struct test *t, struct backend *b, const struct gpu *g)
 {
 	struct gemm x = { GEMM_N, GEMM_N, GEMM_N, 1, GPU_BF16, GPU_BF16, false };
 	char why[BACKEND_WHY] = "", by[160];
@@ -134,7 +135,7 @@ static void test_cublas(struct apart *a, struct test *t, struct backend *b, cons
 	    &(struct expect){ model.flops / model.ns, 75, 55, by });
 }
 
-static void test_device(struct apart *a, void *arg)
+static void test_device(struct sandbox *a, void *arg)
 {
 	struct test *t = arg;
 	struct measure_opts how = { .quick = true, .progress = progress, .arg = t };
@@ -144,17 +145,17 @@ static void test_device(struct apart *a, void *arg)
 	struct measure m;
 
 	t->a = a;
-	apart_at(a, "opening device %u", t->index);
+	sandbox_at(a, "opening device %u", t->index);
 	a->err = t->opencl ? opencl_open(&b, t->index, why) : cuda_open(&b, t->index, why);
 	if (a->err) {
-		apart_at(a, "%s", why);
+		sandbox_at(a, "%s", why);
 		return;
 	}
 	snprintf(key, sizeof(key), "measured/%u/device", t->index);
 	facts_set(&a->f, key, "%.100s", b->name);
 	a->err = measure_test(&m, b, &how);
 	if (a->err) {
-		apart_at(a, "%s: %s", b->name, b->why);
+		sandbox_at(a, "%s: %s", b->name, b->why);
 		a->err = -EIO;
 		return;
 	}
@@ -172,7 +173,7 @@ static void test_device(struct apart *a, void *arg)
 
 /* --- among devices --- */
 
-static void test_nccl(struct apart *a, void *arg)
+static void test_nccl(struct sandbox *a, void *arg)
 {
 	struct test *t = arg;
 	struct backend *b[NCCL_RANKS];
@@ -182,7 +183,7 @@ static void test_nccl(struct apart *a, void *arg)
 	const struct gpu *g;
 	struct coll c;
 
-	apart_at(a, "an all-reduce among %u GPUs", t->index);
+	sandbox_at(a, "an all-reduce among %u GPUs", t->index);
 	if (t->tty)
 		fprintf(stderr, "\r\033[Kmeasuring an all-reduce among %u GPUs", t->index);
 	for (uint32_t i = 0; i < t->index && !a->err; i++)
@@ -190,7 +191,7 @@ static void test_nccl(struct apart *a, void *arg)
 	if (!a->err)
 		a->err = nccl_all_reduce(&r, b, t->index, why);
 	if (a->err) {
-		apart_at(a, "all-reduce: %s", why);
+		sandbox_at(a, "all-reduce: %s", why);
 		return;
 	}
 	facts_set(&a->f, "measured/nccl", "%u.%u.%u", r.version / 10000, r.version / 100 % 100,
@@ -230,11 +231,11 @@ static int say(struct validation *v, const char *id, int err, const char *at,
 
 static int all_reduce(struct validation *v, struct test *t, uint32_t gpus)
 {
-	char at[APART_AT] = "";
+	char at[SANDBOX_AT] = "";
 	int err;
 
 	t->index = gpus;
-	err = apart(&v->f, NCCL_MS, test_nccl, t, at);
+	err = sandbox_run(&v->f, NCCL_MS, test_nccl, t, at);
 	clear(t->tty);
 	return err ? say(v, "measured/all_reduce", err, at,
 			 err == -ENOENT ? CHECK_SKIP : CHECK_FAIL)
@@ -243,13 +244,13 @@ static int all_reduce(struct validation *v, struct test *t, uint32_t gpus)
 
 static int devices(struct validation *v, struct test *t)
 {
-	char at[APART_AT] = "", first[APART_AT] = "", id[32];
+	char at[SANDBOX_AT] = "", first[SANDBOX_AT] = "", id[32];
 	uint32_t n = 0;
 	int err = 0, rc = CLI_OK;
 
 	for (; rc == CLI_OK && n < NCCL_RANKS && err != -ENOENT; n++) {
 		t->index = n;
-		err = apart(&v->f, DEVICE_MS, test_device, t, at);
+		err = sandbox_run(&v->f, DEVICE_MS, test_device, t, at);
 		clear(t->tty);
 		snprintf(id, sizeof(id), "measured/%u", n);
 		if (err && err != -ENOENT)
@@ -261,7 +262,7 @@ static int devices(struct validation *v, struct test *t)
 	memcpy(first, at, sizeof(first)); /* why there is none through CUDA */
 	t->opencl = true;
 	t->index = 0;
-	err = apart(&v->f, DEVICE_MS, test_device, t, at);
+	err = sandbox_run(&v->f, DEVICE_MS, test_device, t, at);
 	clear(t->tty);
 	if (err == -ENOENT)
 		return say(v, "measured/0", err, first,
@@ -272,8 +273,8 @@ static int devices(struct validation *v, struct test *t)
 int validate_measure(struct validation *v)
 {
 	struct test t = { .tty = isatty(STDERR_FILENO) };
-	char at[APART_AT] = "";
-	int err = apart(&v->f, HOST_MS, test_host, &t, at), rc = CLI_OK;
+	char at[SANDBOX_AT] = "";
+	int err = sandbox_run(&v->f, HOST_MS, test_host, &t, at), rc = CLI_OK;
 
 	clear(t.tty);
 	if (err)

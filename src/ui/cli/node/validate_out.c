@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* validate_out.c - a validation as text, JSON, and a page that needs nothing else. */
+/* validate_out.c - a validation as text, JSON, and a self-contained page. */
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* account.c - where the records went: the identity spelled out. */
+/* account.c - where the records went: the accounting identity, spelled out. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -51,9 +51,9 @@ void report_overhead(const struct overhead *o, const struct out *out)
 
 	if (!o->steps)
 		return;
-	if (o->left_out)
+	if (o->unsampled)
 		snprintf(left, sizeof(left), "; %.1f %% of %s skipped to measure it",
-			 100.0 * (double)o->left_out / (double)o->steps,
+			 100.0 * (double)o->unsampled / (double)o->steps,
 			 steps ? "steps" : "its time");
 	if (o->pairs)
 		out_line(out, OUT_DIM,

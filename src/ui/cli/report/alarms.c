@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alarms.c - entries of the journal that are alarms, as text and as JSON; see alarms.h. */
+/* alarms.c - journal entries that are alarms, as text and as JSON; see alarms.h. */
 #include "cli/report/alarms.h"
 
 #include <limits.h>

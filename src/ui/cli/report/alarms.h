@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* alarms.h - what aond's detectors have told, from a store's journal. */
+/* alarms.h - alarms of aond's detectors, from a store's journal. */
 #pragma once
 
 #include <limits.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* compare_inputs.c - reads what is to be compared. */
+/* compare_inputs.c - reads the inputs of a comparison. */
 #include "cli/report/compare_inputs.h"
 
 #include <errno.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ranks.h - the processes of one or several stores that are ranks of a job, compared.
+ * ranks.h - compares the ranks of a job, from one or several stores.
  *
- * Collectives are matched by their number in their group; all leave one together, so who was in it
- * for the shortest time came last, that time is the transfer, and what the others were in it for
- * longer is waiting. No clocks are compared: the stores may be of several nodes. Only what lies in
- * steps counts, without the first: ranks do not start together.
+ * Collectives are matched by their number in their group. All ranks leave one together, so the rank
+ * that was in it for the shortest time came last, that time is the transfer, and the additional
+ * time of the others is waiting. No clocks are compared: the stores may be of several nodes. Only
+ * collectives in steps count, without the first step: ranks do not start together.
  */
 #pragma once
 
@@ -39,14 +39,17 @@ struct ranks {
 	struct wait_share *share; /* owned */
 	size_t shares, share_cap;
 	uint64_t matched;   /* collectives that all of their group have */
-	size_t late;        /* who is waited for most; of matched > 0 */
+	size_t late;        /* the rank that is waited for most; if matched > 0 */
 	uint64_t common;    /* steps that all ranks have */
 	uint64_t spread_ns; /* of their ends, p50; where all ranks have */
 	uint32_t stores;
 	bool one_clock; /* or clocks whose differences are known */
 };
 
-/* Adds those of `ps` that are ranks, of the first job and run among them: the latest of a store. */
+/*
+ * Adds the processes of `ps` that are ranks of the first job and run among them: the latest of a
+ * store.
+ */
 int ranks_add(struct ranks *rs, struct store *st, const struct procs *ps);
 /* When all were added: sorts and compares. */
 int ranks_compare(struct ranks *rs);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rate.h - how many events a second a process gave in the last seconds that are stored. */
+/* rate.h - a process's events per second in the last seconds that are stored. */
 #pragma once
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.c - what was gathered, as text: a sentence, the evidence, the accounting. */
+/* report.c - a report as text: a sentence, the evidence, the accounting. */
 #include "cli/report/report.h"
 
 #include <stdlib.h>
@@ -346,11 +346,11 @@ static void sampled_line(const struct gather *g, const struct out *out)
 {
 	char a[FMT_LEN], b[FMT_LEN];
 
-	if (g->left_out)
+	if (g->unsampled)
 		out_line(out, OUT_DIM,
 			 "  %s of %s steps were skipped at random to measure overhead: counts and "
 			 "totals are estimates for all, +- is 95 %%.",
-			 fmt_count(a, g->left_out), fmt_count(b, g->all_steps.count));
+			 fmt_count(a, g->unsampled), fmt_count(b, g->all_steps.count));
 	if (g->left_slots)
 		out_line(out, OUT_DIM,
 			 "  No steps: %s of %s slots of 50 ms were skipped at random to measure "

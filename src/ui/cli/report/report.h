@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report.h - what was gathered, as text or as JSON. */
+/* report.h - a report as text or as JSON. */
 #pragma once
 
 #include "cli/core/out.h"
@@ -10,13 +10,13 @@
 
 #define REPORT_STEPS_MIN 20u /* fewer do not tell why */
 
-/* "4 threads, 2 GPUs  2,318 steps in 12m03s": what was looked at. */
+/* "4 threads, 2 GPUs 2,318 steps in 12m03s": the input. */
 void report_seen(const struct gather *g, const struct out *out, char *buf, size_t cap);
 
 /* One sentence, then tables of at most `fold` rows, then where the records went. */
 void report_text(const struct gather *g, const struct out *out, size_t fold);
 
-/* Who is waited for, and a row for each rank. */
+/* The rank that others wait for, and a row for each rank. */
 void report_ranks(const struct ranks *rs, const struct out *out);
 /* The same as keys of the open object. */
 void report_ranks_json(struct json *j, const struct ranks *rs);
@@ -29,7 +29,7 @@ void report_data(struct store *st, const struct procs *ps, const struct process 
 		 const struct gather *g, const struct out *out);
 int report_data_json(struct json *j, struct store *st, const struct procs *ps);
 
-/* What recording costs, if there are steps to tell it by. */
+/* The cost of recording, if there are steps to measure it. */
 /* A fidelity level, for people. */
 const char *report_level(uint32_t fidelity);
 void report_overhead(const struct overhead *o, const struct out *out);
@@ -37,7 +37,10 @@ void report_overhead(const struct overhead *o, const struct out *out);
 void report_account(const struct account *a, const struct out *out);
 
 #define REPORT_GPU GATHER_GPU
-/* Launches seen whole. Their kernels are among REPORT_GPU, by template: apart, not to count twice. */
+/*
+ * Graph launches that are one event. Their kernels are among REPORT_GPU, by template: kept apart,
+ * so that they do not count twice.
+ */
 #define REPORT_GRAPH  (1u << EVENT_GRAPH)
 #define REPORT_CALLS  (1u << EVENT_API | 1u << EVENT_SYNC)
 #define REPORT_RANGE  (1u << EVENT_RANGE)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_compile.c - what torch.compile did: how often, how long, again for what reason. */
+/* report_compile.c - torch.compile: how often, how long, and the reasons for recompilation. */
 #include <stdlib.h>
 #include <string.h>
 

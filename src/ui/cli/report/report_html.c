@@ -2,8 +2,8 @@
 /*
  * report_html.c - aon report --html: the page of aon serve in one file, with its answers inside.
  *
- * The answers are those of the API, by address, as one JSON object that is compressed: web/src/api.ts
- * reads it. Tiles are as fine as TILES_MAX lets them. The file asks nothing of the network: it says so.
+ * The answers are those of the API, by address, as one compressed JSON object, which web/src/api.ts
+ * reads. Tiles are as fine as TILES_MAX allows. The file makes no network requests, and says so.
  */
 #include <endian.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* report_rank.c - the ranks of a job side by side, and the one that the others wait for. */
+/* report_rank.c - compares the ranks of a job, and names the one that the others wait for. */
 #include <stdlib.h>
 
 #include "cli/report/report.h"

@@ -2,8 +2,9 @@
 /*
  * sql_out.c - the rows of a query, written as they come.
  *
- * A table needs its widths before its first line: they are those of the first HOLD rows, which
- * are kept until then. On a terminal nothing wraps: long texts give way, then columns on the right.
+ * A table needs its widths before its first line: they come from the first HOLD rows, which are
+ * held back until then. On a terminal nothing wraps: long texts are shortened first, then columns
+ * on the right are dropped.
  */
 #include "cli/report/sql_out.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * top.h - one look at a store: who runs, how fast, what it spends time in.
+ * top.h - one snapshot of a store: which processes run, how fast, and what they spend time in.
  *
- * A look reads windows of the last minute, and the newest samples: it costs the same however
+ * A snapshot reads the windows of the last minute and the newest samples: it costs the same however
  * much is stored.
  */
 #pragma once
@@ -52,7 +52,7 @@ struct top_view {
 	size_t rows; /* of the terminal; 0: print all once */
 };
 
-/* CLI_OK, or CLI_FAIL after it said why. */
+/* CLI_OK, or CLI_FAIL after an error message. */
 int top_look(struct top_look *l, const char *store, bool all);
 void top_look_fini(struct top_look *l);
 int top_code(struct top_look *l, struct top_proc *t); /* of a look */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* top_draw.c - a look as lines of a screen, or as JSON. */
+/* top_draw.c - draws a snapshot as lines of a screen, or as JSON. */
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view.c - reads the operands, has them analysed, and says in a line or two what came out. */
+/* view.c - reads the operands, has them analysed, and prints a summary of a line or two. */
 #include "cli/report/view.h"
 
 #include <ctype.h>
@@ -194,17 +194,17 @@ static void head_times(const struct view *v, char *buf, size_t cap)
 		snprintf(buf, cap, "%s", out_time(&v->out, t, sizeof(t), span));
 }
 
-/* What is looked at is not all that was: said before it is read as such. */
+/* Says that the input is only a part, before it is taken for the whole. */
 void view_recorded(const struct view *v)
 {
 	char a[FMT_LEN], b[FMT_LEN];
 
-	if (v->in->left_out)
+	if (v->in->unsampled)
 		out_line(
 			&v->out, OUT_DIM,
 			"     of the %s of %s steps that were recorded: the others were skipped at "
 			"random to measure overhead",
-			fmt_count(a, v->in->steps), fmt_count(b, v->in->steps + v->in->left_out));
+			fmt_count(a, v->in->steps), fmt_count(b, v->in->steps + v->in->unsampled));
 }
 
 void view_head(const struct view *v)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view.h - a trace, what was found in it, and where that is shown: report and why. */
+/* view.h - a trace, its findings, and where they are shown, for report and why. */
 #pragma once
 
 #include "cli/core/out.h"
@@ -26,9 +26,9 @@ enum view_by {
 	VIEW_EVENTS /* all, and the events themselves */
 };
 
-/* Reads the operands. CLI_OK, or what to exit with after it said why. `by`: a table of classes,
- * steps, ranks or streams alone needs less, and of a large store no events are kept then (in->parted)
- * unless they are asked for. */
+/* Reads the operands. CLI_OK, or the exit status after an error message. `by`: a table of classes,
+ * steps, ranks or streams alone needs less, and of a large store no events are kept then
+ * (in->parted) unless they are asked for. */
 int view_open(struct view *v, const struct opts *o, enum view_by by);
 void view_close(struct view *v);
 /* What to exit with once all is shown: damaged input is reported, and shown. */
@@ -38,7 +38,7 @@ int view_exit(const struct view *v);
 void view_text(const struct view *v);
 void view_table(const struct view *v, enum view_by by, size_t fold);
 
-/* Copies and collectives against their wires; nothing where there are none. */
+/* Copies and collectives compared with their links; nothing where there are none. */
 void view_traffic(const struct view *v, size_t fold);
 
 /* aon roofline STORE|TRACE...: what limits kernels; what to exit with. */
@@ -50,9 +50,9 @@ int report_memory(const struct opts *o);
 /* Operators or modules by their time on the host; false: there are none. */
 bool view_host_table(const struct view *v, enum insight_host_by by, size_t fold);
 
-/* What was looked at: "worker0.json.gz  2 x NVIDIA H100  6 steps in 1.05 s". */
+/* The input: "worker0.json.gz 2 x NVIDIA H100 6 steps in 1.05 s". */
 void view_head(const struct view *v);
-/* Of how many steps it is, where some were left out; nothing elsewhere. */
+/* How many steps were recorded, if some were unsampled; otherwise nothing. */
 void view_recorded(const struct view *v);
 /* The costliest finding in a sentence. */
 void view_verdict(const struct view *v);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view_host.c - operators and modules by their time on the host, and what work their shapes tell of. */
+/*
+ * view_host.c - operators and modules by their time on the host, and the work that follows from
+ * their shapes.
+ */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* view_traffic.c - copies and collectives against their wires: a row for each direction, or each
- * operation, size and group, all devices together. */
+/*
+ * view_traffic.c - copies and collectives compared with their links: a row for each direction, or
+ * each operation, size and group, all devices together.
+ */
 #include <stdlib.h>
 
 #include "cli/report/view.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * export_steps.c - the records of steps of stores, one a node, as the file that `aon diagnose` and
- * `aon sim score` read: of one job, step after step, ranks in order (docs/step-record.md).
+ * export_steps.c - the step records of stores (one per node) as the file that `aon diagnose` and
+ * `aon sim score` read: one job, step after step, ranks in order (docs/step-record.md).
  */
 #include <errno.h>
 #include <limits.h>
@@ -110,7 +110,7 @@ static uint32_t host_of(const uint32_t *host, uint32_t n, uint32_t which)
 	return at ? (uint32_t)(at - host) : 0;
 }
 
-/* The last exchange of each slot ended for all together. */
+/* The last operation of each slot ended for all ranks together. */
 static size_t ends_of(const struct records *r, const uint32_t *host, uint32_t hosts,
 		      struct offset_end *e)
 {

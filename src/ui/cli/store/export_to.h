@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* export_to.h - a trace into a file of a format that other tools read. */
+/* export_to.h - exports a trace into a file. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,11 +9,11 @@
 struct json;
 struct trace;
 
-/* What a command has to say besides, as fields of the object. */
+/* Writes a command's own fields into the object. */
 typedef void export_more_fn(void *arg, struct json *j);
 
 /* Whether `to` (NULL: standard output) tells a format, or --format does. CLI_OK, or an exit status
- * after it said why not. */
+ * after an error message. */
 int export_check(const struct opts *o, const char *to);
 
 /* Whether one file holds one rank alone: for several, `to` must be a folder. */
@@ -24,6 +24,6 @@ bool export_is_single(const struct opts *o, const char *to);
 int export_write(const struct opts *o, const char *to, const char *schema, const struct trace *t,
 		 export_more_fn *more, void *arg);
 
-/* Records of steps are no trace: whether they are asked for, and the file of them. */
+/* Step records are not a trace: whether they are requested, and writing their file. */
 bool export_wants_steps(const struct opts *o, const char *to);
 int export_steps(const struct opts *o, const char *to);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* import_store.h - traces of other tools into a new store: whole, or not at all. */
+/* import_store.h - imports traces of other tools into a new store: completely, or not at all. */
 #pragma once
 
 #include <limits.h>
@@ -12,16 +12,17 @@ struct trace;
 struct into_store;
 
 /*
- * Imports the files into the store `to`, which must not be there yet; the trace, empty before, says
- * what became of each. CLI_OK also where files were damaged, see inputs_exit(); CLI_FAIL after it
- * said why, and then there is no store.
+ * Imports the files into the store `to`, which must not exist yet; the trace, empty before, has the
+ * result of each. CLI_OK also if files were damaged, see inputs_exit(); CLI_FAIL after an error
+ * message, and then there is no store.
  */
 int import_store(const struct opts *o, struct trace *t, char *const path[], int paths,
 		 const char *to);
 
 /*
- * The same for any trace: `fill` adds to it, and it streams into the store. What is not CLI_OK of
- * fill's is the result, after it said why. import_stopped(): somebody asks it to end.
+ * The same for any trace: `fill` adds to it, and it streams into the store. A result of `fill`
+ * other than CLI_OK, after its error message, is returned. import_stopped(): the user asked it to
+ * end.
  */
 typedef int import_fill_fn(void *arg, struct trace *t, struct into_store *into);
 int import_store_by(struct trace *t, const char *to, import_fill_fn *fill, void *arg);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* into_store.c - events of a streaming trace to blobs and windows of a store. */
+/* into_store.c - writes the events of a streaming trace to blobs and windows of a store. */
 #include "cli/store/into_store.h"
 
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * into_store.h - a trace into a store while it is being imported: events are not kept.
- * What a store has no place for travels as events, see store/trace.h.
+ * into_store.h - writes a trace into a store while it is being imported: events are not kept in
+ * memory. Data that a store has no place for is kept as events, see store/trace.h.
  */
 #pragma once
 

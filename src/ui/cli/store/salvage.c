@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* salvage.c - a left pool into a store; see salvage.h. */
+/* salvage.c - recovers a leftover pool into a store; see salvage.h. */
 #include "cli/store/salvage.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * salvage.h - a pool that outlived its process and its aond, into a store.
+ * salvage.h - recovers a pool that outlived its process and its aond into a store.
  *
- * The file is only read: a private copy is mended, then drained as a live pool would be.
+ * The file is only read: a private copy is repaired, then drained like a live pool.
  */
 #pragma once
 

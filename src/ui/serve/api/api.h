@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api.h - what the handlers of route.tbl.h share. */
+/* api.h - shared by the handlers of route.tbl.h. */
 #pragma once
 
 #include "base/json.h"

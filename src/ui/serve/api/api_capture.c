@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_capture.c - captures that are ordered through the page, where that is allowed. */
+/* api_capture.c - captures that are ordered through the page, if that is allowed. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_download.c - a run as other tools read it, through a file that has no name. */
+/* api_download.c - a run in the formats of other tools, through an unnamed file. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_flame.c - GPU time by the code that asked for it: which part of the tree is sent. */
+/* api_flame.c - GPU time by the code that launched it: selects the part of the tree to send. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * api_fleet.c - what a cluster is asked by the page: the whole, a job, its ranks and steps, two jobs, versions.
+ * api_fleet.c - the page's queries of a cluster: overview, a job, its ranks and steps, two jobs,
+ * versions.
  *
- * Whoever serves it has the password and sees all; others see the names of their own jobs, and of other
- * people's how large they are and what they lose.
+ * The user who serves the page has the password and sees everything; others see the names of their
+ * own jobs only, and of other users' jobs the size and the loss.
  */
 #include <errno.h>
 #include <pwd.h>
@@ -25,7 +26,7 @@
 #define RANK_STEPS     300u /* of a rank, by default */
 #define RANK_STEPS_MAX 10000u
 
-/* What the cluster said, for whoever asked. */
+/* The cluster's error, for the client. */
 static int told(struct ask *q, int err)
 {
 	if (err == -ENOENT || err == -ENOMEM || err == -EFBIG || !err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_run.c - what is served, who was recorded, where the records went. */
+/* api_run.c - the runs that are served, their processes, and where their records went. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_stream.c - what a client of live events asks for. */
+/* api_stream.c - parses the request of a client for live events. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_telemetry.c - what the node and its devices measured of themselves while a run went on. */
+/* api_telemetry.c - the telemetry of the node and its devices during a run. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

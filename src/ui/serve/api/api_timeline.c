@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_timeline.c - tracks, names, tiles, and what is known of single events and stretches of time. */
+/* api_timeline.c - tracks, names, tiles, and details of single events and stretches of time. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

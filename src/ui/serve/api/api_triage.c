@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_triage.c - what people decided about the findings of a run; the only thing that can be sent. */
+/*
+ * api_triage.c - decisions of people about the findings of a run; the only data that clients can
+ * write.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_view.c - what the analysis of a run says: devices, steps, findings, memory, comparisons. */
+/* api_view.c - the analysis of a run: devices, steps, findings, memory, comparisons. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

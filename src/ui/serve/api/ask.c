@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask.c - from a target to the handler of its route, and to the answer. */
+/* ask.c - finds the handler for a request, and produces the answer. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* auth.c - see auth.h. Every byte is a stranger's. */
+/* auth.c - see auth.h. Every byte is untrusted. */
 #include "serve/http/auth.h"
 
 #include <ctype.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * auth.h - who may ask: the heads of a request, judged before anything is looked up.
+ * auth.h - checks who may ask: the headers of a request, before anything is looked up.
  *
- * A page of another site can make a browser ask us (and, by rebinding its name to 127.0.0.1, even
- * read the answer), so a request must name us as its host, must not come from another origin, and
- * must carry the token, which no other page knows.
+ * Another site's page can make a browser send us requests (and, by rebinding its name to 127.0.0.1,
+ * even read the answer). So a request must name us as its host, must not come from another origin,
+ * and must carry the token, which no other page knows.
  */
 #pragma once
 
@@ -15,7 +15,7 @@
 struct guard {
 	char token[TOKEN_BYTES];
 	char cookie[24]; /* its name: cookies of a host are seen by all its ports */
-	char host[256];  /* a name that is ours besides those of loopback; "": none */
+	char host[256];  /* a host name of the server besides those of loopback; "": none */
 	bool any_host;   /* of a unix socket: no browser speaks to it */
 };
 
@@ -27,7 +27,10 @@ struct guard_heads {
 /* 0, or the status to refuse it with; *why says what to do. */
 int guard_site(const struct guard *g, const struct guard_heads *h, const char **why);
 
-/* Of what changes something: also who sends no origin must show that no other site asked. */
+/*
+ * For requests that change something: a request without an origin must prove, too, that no other
+ * site made it.
+ */
 int guard_change(const struct guard *g, const struct guard_heads *h, const char **why);
 
 bool guard_token(const struct guard *g, const struct guard_heads *h);

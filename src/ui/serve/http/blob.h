@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* blob.h - files that are part of the program: the page, and what describes the API. */
+/* blob.h - files embedded in the program: the page, and the description of the API. */
 #pragma once
 
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http.c - see http.h: whether a request may in, and what answers it. */
+/* http.c - see http.h: admits requests, and routes them. */
 #include "serve/http/http.h"
 
 #include <errno.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * http.h - the server: sockets, heads, who asks, what an answer looks like on the wire.
+ * http.h - the server: sockets, headers, authentication, and answers on the wire.
  *
- * Bounded: connections in all and from one address, bytes of a request's head, time until a request
- * is there and until its answer is taken, clients of the live stream.
+ * Bounded: connections in total and per address, bytes of a request's header, time until a request
+ * is complete and until its answer is read, clients of the live stream.
  */
 #pragma once
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* http_priv.h - what the files of the server share. */
+/* http_priv.h - shared by the files of the server. */
 #pragma once
 
 #include <pthread.h>
@@ -20,9 +20,9 @@ struct request {
 	struct answer answer;
 };
 
-#define POOL_WAITING 32u /* slow questions of a sort that wait; more are asked to retry */
+#define POOL_WAITING 32u /* waiting slow requests of a sort; further ones must retry */
 
-/* Those who answer what takes long, so that nothing else waits behind it. */
+/* Workers for slow requests, so that others do not wait behind them. */
 enum pool_sort {
 	POOL_HEAVY, /* one at a time: memory is bounded */
 	POOL_WAITS, /* for a timeline that is being read */
@@ -64,7 +64,7 @@ struct http {
 	struct httpd *httpd; /* owned */
 	char address[320];
 	bool is_unix;
-	struct viewer self;   /* who serves: whoever has the token */
+	struct viewer self;   /* the user who serves: anyone with the token counts as this user */
 	pthread_mutex_t lock; /* clients */
 	struct live_client *clients;
 	struct streams *streams; /* owned; NULL: nobody has asked for live events */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* page.c - the files of the page, as the build put them into the program. */
+/* page.c - the files of the page, embedded by the build. */
 #include "serve/http/page.h"
 
 #include <errno.h>

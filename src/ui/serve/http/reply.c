@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reply.c - an answer onto the wire: heads, compression, and nothing if the asker has it. */
+/* reply.c - sends an answer: headers, compression, and no body if the client has it already. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

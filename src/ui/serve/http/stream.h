@@ -6,10 +6,10 @@
  *	event: event            or window, or lost
  *	data: {...}
  *
- * A thread of its own reads what aond writes and asks it for names, so that an aond that is slow holds
- * no other answer up; MHD's threads only copy. Who does not take what it is sent is not read for: it
- * falls behind in aond's ring, and learns its loss. What a client has left behind is kept for a
- * while, so that who comes back finds the ring that it was at.
+ * A thread of its own reads aond's ring and asks it for names, so that a slow aond delays no other
+ * answer; MHD's threads only copy. For a client that does not read, nothing is read from the ring:
+ * it falls behind, and its loss is reported to it. The ring of a client that disconnected is kept
+ * for a while, so that it can resume.
  */
 #pragma once
 
@@ -23,7 +23,7 @@
 #define STREAM_KEPT    8u  /* that have left, */
 #define STREAM_KEPT_S  30u /* for so long */
 #define STREAM_BEAT_S \
-	2u /* a comment, when nothing else is sent for so long: who has left is noticed by it */
+	2u /* a comment is sent after so long without data: it detects clients that left */
 #define STREAM_PIDS 32u
 
 /* What a client asks for, as api_stream() hands it over. */

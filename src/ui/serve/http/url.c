@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* url.c - see url.h. Every byte is a stranger's. */
+/* url.c - see url.h. Every byte is untrusted. */
 #include "serve/http/url.h"
 
 #include <errno.h>

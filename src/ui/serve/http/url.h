@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* url.h - the target of a request taken apart: strict, in place, nothing is guessed. */
+/* url.h - parses the target of a request: strict, in place, nothing is guessed. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* viewer.c - who looks: whoever serves, or the other end of a unix socket. */
+/* viewer.c - identifies the viewer: the user who serves, or the peer of a unix socket. */
 #include <errno.h>
 #include <grp.h>
 #include <sys/socket.h>

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * worker_pool.c - workers for questions that take long: the connection sleeps meanwhile, and the server's
- * threads go on with others.
+ * worker_pool.c - workers for slow requests: the connection sleeps meanwhile, and the server's
+ * threads continue with others.
  *
- * A request is its worker's from pool_ask() until MHD_resume_connection(), and its connection's again
- * after that: libmicrohttpd then calls for it once more, and pool_done() says that the answer is there.
+ * A worker owns a request from pool_ask() until MHD_resume_connection(); after that its connection
+ * owns it again: libmicrohttpd calls for it once more, and pool_done() says that the answer is
+ * there.
  */
 #include <errno.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bound_metrics.h - how long GPUs were limited by what, from the verdicts of windows, for metrics.c: by
- * class of kernel and by limit. Classes are a fixed few, as series of Prometheus must neither be
- * many nor change what they count.
+ * bound_metrics.h - how long GPUs were limited by what, from the verdicts of windows, for
+ * metrics.c: by class of kernel and by limit. The classes are a fixed few, because Prometheus'
+ * series must be few and must not change their meaning.
  */
 #pragma once
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * default_metrics.tbl.h - the metrics that stand under a timeline unless others are chosen, in this order.
+ * default_metrics.tbl.h - the metrics that are shown under a timeline by default, in this order.
  *
  *	USUAL(number of metric.tbl.h, "what it is called there", a label that the series has, or "")
  *

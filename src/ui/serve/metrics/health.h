@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * health.h - whether what programs hand over arrives: a canary of our own is sent the same way,
- * through a pool and aond into the store, and looked for there.
+ * health.h - an end-to-end check: a canary's records go the way of every program's, through a pool
+ * and aond into the store, and are looked for there.
  */
 #pragma once
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * metrics.c - accounts and windows of the stores, added up as they come.
+ * metrics.c - sums of accounts and windows of the stores, updated at each scrape.
  *
  * A scrape reads the accounts of all processes and the windows that were stored since the last one.
- * Sums of windows begin when the first scrape comes, as counters may; the present use of a GPU is
- * that of the newest windows that are whole.
+ * Sums of windows begin with the first scrape, as counters may; the current use of a GPU comes from
+ * the newest complete windows.
  */
 #include "serve/metrics/metrics.h"
 
@@ -29,7 +29,7 @@
 #include "serve/telemetry.h"
 #include "store/store.h"
 
-#define GPUS               64u /* further ones are not told */
+#define GPUS               64u /* further ones are not reported */
 #define SECONDS            16u /* of a GPU's use that are kept */
 #define WHOLE_S            3u  /* a window is in the store by then */
 #define MEAN_S             5u

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics.h - what Prometheus scrapes: sums over all that is served, nothing about single users. */
+/*
+ * metrics.h - the metrics for Prometheus: sums over everything that is served, nothing about single
+ * users.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -12,8 +15,8 @@ struct serve;
 int metrics_new(struct metrics **out);
 void metrics_free(struct metrics *m); /* NULL is allowed */
 
-/* In the text format of Prometheus. What cannot be known is left out. 0 or -errno. */
+/* In the text format of Prometheus. Unknown values are omitted. 0 or -errno. */
 int metrics_write(struct metrics *m, struct serve *s, FILE *f);
 
-/* What the node's aond takes. False: none answers. */
+/* The CPU time and memory of the node's aond. False: none answers. */
 bool metrics_daemon(struct metrics *m, const struct serve *s, struct proc_usage *out);

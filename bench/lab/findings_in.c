@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* said_in.c - findings of somebody else's diagnoser, an object a line. */
+/* findings_in.c - reads findings of an external diagnoser, one JSON object per line. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Telemetry under the timeline, on the same axis: a lane for each series, from the least to the most, and its mean.
+// Telemetry under the timeline, on the same axis: a strip for each series, from its min to its max,
+// with its mean.
 import { get, runPath, source, type Reply, type Run } from '../api';
 import { colour, hatch } from '../classes';
 import { button, canvas, fill, h, name } from '../dom';
@@ -11,7 +12,7 @@ import { go, state, type Range } from '../state';
 import { table } from '../table';
 import { figures, held, label, pointAt, reasons, shown, type Series, type SeriesName, type Telemetry } from './measures';
 
-const LANE = 30, EVENTS = 20, LISTED = 150;
+const SERIES_H = 30, EVENTS = 20, LISTED = 150;
 
 /** Where the timeline is: what it shows, how wide its names are, where the pointer is. */
 export interface Axis {
@@ -20,7 +21,7 @@ export interface Axis {
 	pointer(): number | null; // x
 }
 
-export class Lanes {
+export class TelemetryPlot {
 	data: Telemetry | null = null;
 	private names: SeriesName[] | null = null;
 	private failed = '';
@@ -86,7 +87,7 @@ export class Lanes {
 		clearTimeout(this.timer);
 	}
 
-	private lanes(): Series[] {
+	private listed(): Series[] {
 		return this.data?.series ?? [];
 	}
 
@@ -96,21 +97,21 @@ export class Lanes {
 
 	place(): void {
 		this.el.hidden = !this.open();
-		const n = this.lanes().length, none = !n;
+		const n = this.listed().length, none = !n;
 		fill(this.head, h('h2', null, t('tele.title')), h('span', { class: 'dim' }, none ? '' : t('tele.series', { n })), this.data?.left ? h('span', { class: 'warn' }, t('tele.left', { n: this.data.left })) : null,
 			h('span', { class: 'grow' }), source.saved || (none && !this.names?.length && !state.tele) ? null : button(t('tele.choose'), () => void this.choose()),
 			state.tele && /^\d/.test(state.tele) ? button(t('tele.usual'), () => go({ tele: null }, false)) : null, button('×', () => this.toggle(), { class: 'bare', 'aria-label': t('do.close') }));
 		fill(this.note, this.failed ? h('p', { class: 'warn' }, t('tele.failed', { why: this.failed })) : none ? h('p', null, t('tele.none'), ' ', h('code', null, 'systemctl enable --now aon-collect')) : null);
 		this.box.hidden = none;
-		this.box.style.height = `${Math.min(this.top() + n * LANE + 2, 8 * LANE)}px`;
-		this.gutterEl.style.height = `${this.top() + n * LANE}px`;
+		this.box.style.height = `${Math.min(this.top() + n * SERIES_H + 2, 8 * SERIES_H)}px`;
+		this.gutterEl.style.height = `${this.top() + n * SERIES_H}px`;
 		let y = 0;
 		const row = (text: string, tall: number) => {
-			const el = h('div', { role: 'listitem', class: 'lane', title: text, translate: 'no', style: { top: `${y}px`, height: `${tall}px`, 'line-height': `${tall - 2}px` } }, text);
+			const el = h('div', { role: 'listitem', class: 'series', title: text, translate: 'no', style: { top: `${y}px`, height: `${tall}px`, 'line-height': `${tall - 2}px` } }, text);
 			y += tall;
 			return el;
 		};
-		fill(this.gutterEl, this.top() ? row(t('tele.events'), EVENTS) : null, this.lanes().map((s) => row(label(s), LANE)));
+		fill(this.gutterEl, this.top() ? row(t('tele.events'), EVENTS) : null, this.listed().map((s) => row(label(s), SERIES_H)));
 		this.picture.redraw();
 	}
 
@@ -127,8 +128,8 @@ export class Lanes {
 		g.rect(left, 0, w - left, hh);
 		g.clip();
 		d.series.forEach((s, i) => {
-			const y = this.top() + i * LANE - scroll;
-			if (y + LANE >= 0 && y <= hh) this.lane(g, s, y, w, X, cell, a, b);
+			const y = this.top() + i * SERIES_H - scroll;
+			if (y + SERIES_H >= 0 && y <= hh) this.drawSeries(g, s, y, w, X, cell, a, b);
 		});
 		for (const e of d.events) {
 			const x = Math.round(X(e.at_ns));
@@ -149,12 +150,12 @@ export class Lanes {
 		g.restore();
 	}
 
-	private lane(g: CanvasRenderingContext2D, s: Series, y: number, w: number, X: (ns: number) => number, cell: (ns: number) => number, a: number, b: number): void {
+	private drawSeries(g: CanvasRenderingContext2D, s: Series, y: number, w: number, X: (ns: number) => number, cell: (ns: number) => number, a: number, b: number): void {
 		const d = this.data!, f = figures(s, cell(a), cell(b), d.cells), left = this.axis.gutter();
 		g.fillStyle = colour('line');
-		g.fillRect(left, y + LANE - 1, w - left, 1);
+		g.fillRect(left, y + SERIES_H - 1, w - left, 1);
 		if (!f) return;
-		const [lo, hi] = scale(s, f.lo, f.hi), Y = (v: number) => y + 3 + (LANE - 7) * (1 - (v - lo) / (hi - lo));
+		const [lo, hi] = scale(s, f.lo, f.hi), Y = (v: number) => y + 3 + (SERIES_H - 7) * (1 - (v - lo) / (hi - lo));
 		let lastY = NaN;
 		for (const [i, p] of s.points.entries()) {
 			const x0 = X(d.from_ns + p[0]! * d.width_ns), x1 = X(d.from_ns + (s.points[i + 1]?.[0] ?? d.cells) * d.width_ns);
@@ -179,7 +180,7 @@ export class Lanes {
 		if (s.how !== 'mask') this.ends(g, s, f.lo, f.hi, y, left);
 	}
 
-	/** What the lane reaches, at its left. */
+	/** The range of the series, at its left. */
 	private ends(g: CanvasRenderingContext2D, s: Series, lo: number, hi: number, y: number, left: number): void {
 		font(g, 10);
 		g.textAlign = 'left';
@@ -194,29 +195,29 @@ export class Lanes {
 			g.fillText(text, left + 4, at);
 		};
 		put(hi, y + 8);
-		if (hi > lo) put(lo, y + LANE - 8);
+		if (hi > lo) put(lo, y + SERIES_H - 8);
 	}
 
 	private reason(g: CanvasRenderingContext2D, mask: number, x0: number, x1: number, y: number): void {
 		if (!mask || x1 <= x0) return;
 		g.fillStyle = held(mask) ? colour('heat') : hatch(g);
-		g.fillRect(x0, y + 7, Math.max(1, x1 - x0), LANE - 14);
+		g.fillRect(x0, y + 7, Math.max(1, x1 - x0), SERIES_H - 14);
 		const text = reasons(mask);
 		font(g, 11);
 		if (!held(mask) || g.measureText(text).width + 10 > x1 - x0) return;
 		g.fillStyle = colour('surface');
 		g.textAlign = 'left';
 		g.textBaseline = 'middle';
-		g.fillText(text, x0 + 5, y + LANE / 2);
+		g.fillText(text, x0 + 5, y + SERIES_H / 2);
 	}
 
 	/** What each was where the pointer is. */
 	private values(g: CanvasRenderingContext2D, at: number, w: number, hh: number, cell: number): void {
 		font(g, 11, true);
 		g.textBaseline = 'middle';
-		this.lanes().forEach((s, i) => {
-			const y = this.top() + i * LANE - this.scroller.scrollTop, p = pointAt(s, Math.floor(cell));
-			if (!p || y + LANE < 0 || y > hh || cell >= this.data!.cells) return;
+		this.listed().forEach((s, i) => {
+			const y = this.top() + i * SERIES_H - this.scroller.scrollTop, p = pointAt(s, Math.floor(cell));
+			if (!p || y + SERIES_H < 0 || y > hh || cell >= this.data!.cells) return;
 			const text = s.how === 'mask' ? shown(s, p[3]!) : shown(s, p[2]!), wide = g.measureText(text).width, right = at + wide + 12 < w;
 			g.textAlign = right ? 'left' : 'right';
 			g.fillStyle = colour('raised');
@@ -266,7 +267,7 @@ export class Lanes {
 		} catch (e) {
 			return fill(list, h('p', { class: 'warn' }, e instanceof Error ? e.message : String(e)));
 		}
-		const on = new Set(this.lanes().map((s) => s.id));
+		const on = new Set(this.listed().map((s) => s.id));
 		const paint = () => {
 			const q = box.value.toLowerCase().split(/\s+/).filter(Boolean);
 			const hit = this.names!.filter((s) => q.every((x) => `${s.metric} ${s.device} ${s.labels} ${s.help ?? ''} ${label(s)}`.toLowerCase().includes(x)));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hold_priv.h - what the two files of a hold share: SQLite, its statements, a transaction. */
+/*
+ * batch_store_priv.h - shared by the two files behind batch_store.h: SQLite, its statements, a
+ * transaction.
+ */
 #pragma once
 
 #include <limits.h>
@@ -58,7 +61,7 @@ struct hold {
 	uint64_t id, max_bytes;
 };
 
-/* hold.c */
+/* batch_store.c */
 int hold_errno(int rc); /* of SQLite */
 uint64_t hold_column(sqlite3_stmt *s, int i);
 
