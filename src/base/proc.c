@@ -2,6 +2,7 @@
 /* proc.c - small reads of /proc: bounded, without trust in the form of the text. */
 #include "base/proc.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,6 +132,61 @@ static uint64_t field(const char *text, const char *key)
 			break;
 	}
 	return 0;
+}
+
+pid_t proc_parent(pid_t pid)
+{
+	char path[32], buf[4096];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	n = file_text(AT_FDCWD, path, buf, sizeof(buf));
+	return n < 0 ? (pid_t)n : (pid_t)field(buf, "PPid:");
+}
+
+/* The last number of the line NSpid is that of the innermost namespace, its own. */
+pid_t proc_own_tid(pid_t pid, pid_t tid)
+{
+	char path[48], buf[4096], *p, *end;
+	pid_t own = -ESRCH;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
+	n = file_text(AT_FDCWD, path, buf, sizeof(buf));
+	if (n < 0)
+		return -ESRCH;
+	p = strstr(buf, "\nNSpid:");
+	p = p ? p + 7 : NULL;
+	for (long v; p; p = end) {
+		while (*p == '\t' || *p == ' ')
+			p++;
+		v = strtol(p, &end, 10);
+		if (end == p || v <= 0)
+			break;
+		own = (pid_t)v;
+	}
+	return own;
+}
+
+pid_t proc_tid_of(pid_t pid, pid_t own_tid)
+{
+	char path[32];
+	pid_t found = -ESRCH, tid;
+	struct dirent *e;
+	DIR *dir;
+
+	if (proc_own_tid(pid, own_tid) == own_tid)
+		return own_tid; /* it is in our namespace */
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && found < 0 && (e = readdir(dir))) {
+		tid = (pid_t)strtol(e->d_name, NULL, 10);
+		if (tid > 0 && proc_own_tid(pid, tid) == own_tid)
+			found = tid;
+	}
+	if (dir)
+		closedir(dir);
+	return found;
 }
 
 int proc_seccomp(pid_t pid, struct proc_seccomp *out)

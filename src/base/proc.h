@@ -16,6 +16,13 @@ void proc_exe(pid_t pid, char *out, size_t cap);
 /* A variable of its start. */
 void proc_env(pid_t pid, const char *name, char *out, size_t cap);
 
+pid_t proc_parent(pid_t pid); /* or -errno */
+
+/* A thread has a number in each PID namespace that it is in. As it calls itself, from as we call it; and
+ * the other way round. -ESRCH: there is no such thread. */
+pid_t proc_own_tid(pid_t pid, pid_t tid);
+pid_t proc_tid_of(pid_t pid, pid_t own_tid);
+
 struct proc_seccomp {
 	uint32_t mode;    /* 0 none, 1 strict, 2 filters */
 	uint32_t filters; /* how many; 0 on kernels that do not say */

@@ -251,7 +251,7 @@ uint32_t insight_host_at(const struct insight *in, uint32_t track, uint64_t ns)
 	if (next == first)
 		return NO_EVENT;
 	for (uint32_t at = (uint32_t)next; at; at = in->link[at - 1])
-		if (event_end(&t->event[at - 1]) > ns)
+		if (event_end(&t->event[at - 1]) > ns && t->event[at - 1].kind != EVENT_SAMPLE)
 			return at - 1;
 	return NO_EVENT;
 }

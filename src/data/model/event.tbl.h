@@ -22,5 +22,6 @@ EVENT(14, API,        "api",        "")
 EVENT(15, ALLOC,      "alloc",      "a: bytes, b: address; flags: 1 allocated, 2 freed, as a copy's direction")
 EVENT(24, OP,         "op",         "a: twice the name of its shapes, plus 1 if backward; corr: sequence number")
 EVENT(25, MODULE,     "module",     "")
+EVENT(26, SAMPLE,     "sample",     "a: stack, b: sample_b(), name: the frame to blame, dur: the time that it stands for (sample.h)")
 /* clang-format on */
 #undef EVENT

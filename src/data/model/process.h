@@ -13,7 +13,8 @@ struct account {
 	uint64_t overwritten; /* by the flight recorder's cap; `stored` no longer has them */
 	uint64_t in_flight;
 	uint64_t lost[ACCOUNT_LOSSES];
-	uint64_t untold; /* lost for an unknown reason; only in a cluster */
+	uint64_t untold;  /* lost for an unknown reason; only in a cluster */
+	uint64_t samples; /* of `emitted`: taken from outside, so that no pool ever had them */
 };
 
 static inline uint64_t account_lost(const struct account *a)

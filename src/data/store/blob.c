@@ -166,6 +166,30 @@ static inline void put_event(uint8_t **at, struct column_state *s, const struct 
 	*l = (struct column_track){ .end_ns = s->end_ns, .corr = ev->corr, .depth = ev->depth };
 }
 
+/* See columns.h. */
+static void put_sample(uint8_t **at, struct column_samples *s, const struct event *ev)
+{
+	uint64_t *a = &s->a[ev->name % STATE_NAMES], *b = &s->b[ev->name % STATE_NAMES];
+	uint64_t tick = ev->start_ns / SAMPLE_TICK_NS;
+	uint64_t late = zigzag(tick - column_tick(s, ev->track));
+
+	*at[COL_TAG]++ = EVENT_SAMPLE;
+	*at[COL_S_TICK0]++ = (uint8_t)(late | (uint64_t)(late >= 0x80) << 7);
+	if (late >= 0x80)
+		at[COL_S_TICK1] = put(at[COL_S_TICK1], late >> 7);
+	at[COL_S_DUR] = put(at[COL_S_DUR], zigzag(ev->dur_ns - s->dur_ns));
+	at[COL_S_NAME] = put(at[COL_S_NAME], ev->name);
+	at[COL_S_A] = put(at[COL_S_A], zigzag(ev->a - *a));
+	at[COL_S_B] = put(at[COL_S_B], zigzag(ev->b - *b));
+	at[COL_S_TRACK] = put(at[COL_S_TRACK], zigzag((uint64_t)(int32_t)(ev->track - s->track)));
+	*a = ev->a;
+	*b = ev->b;
+	s->track = ev->track;
+	s->dur_ns = ev->dur_ns;
+	s->last_ns = tick * SAMPLE_TICK_NS + ev->dur_ns;
+	s->end_ns[ev->track % STATE_TRACKS] = s->last_ns;
+}
+
 size_t blob_add(struct blob_enc *e, const struct event *ev, size_t n)
 {
 	uint8_t *at[COLS];
@@ -179,8 +203,13 @@ size_t blob_add(struct blob_enc *e, const struct event *ev, size_t n)
 	t0 = e->t0_ns;
 	t1 = e->t1_ns;
 	for (size_t i = 0; i < n; i++) {
-		put_event(at, &e->work->state, &ev[i]);
 		t0 = ev[i].start_ns < t0 ? ev[i].start_ns : t0;
+		if (__builtin_expect(ev[i].kind == EVENT_SAMPLE, 0)) {
+			put_sample(at, &e->work->state.samples, &ev[i]);
+			t1 = ev[i].start_ns > t1 ? ev[i].start_ns : t1;
+			continue;
+		}
+		put_event(at, &e->work->state, &ev[i]);
 		t1 = e->work->state.end_ns > t1 ? e->work->state.end_ns : t1;
 		if (__builtin_expect(!column_gpu(ev[i].kind), 0))
 			e->records += event_records(&ev[i]) - 1;

@@ -7,8 +7,8 @@
  * blob_pack() compresses it (writer thread). Format: columns.h, seal.h.
  *
  * Memory: an encoder 150 bytes while it holds nothing and after a seal of few events; else 22 KB
- * of state, and of 600 KB of strips what its events fill (about 9 bytes each). A sealed blob
- * the same 9 bytes an event, a packed one 2 to 4. A packer 250 KB, a decoder 1.1 MB.
+ * of state, and of 1.1 MB of strips what its events fill (about 9 bytes each). A sealed blob
+ * the same 9 bytes an event, a packed one 2 to 4. A packer 250 KB, a decoder 1.6 MB.
  */
 #pragma once
 
@@ -55,7 +55,7 @@ int blob_pack(struct blob_packer *z, struct blob *b);
  * when newer. On success *out holds the columns of `want` (enum event_column), owned by the decoder
  * until the next call. out->n is 0 when no event is of a kind in `kinds` (bits of enum event_kind;
  * ~0u: any), else that of all events: look at out->kind. Columns that are not unpacked are not
- * looked into.
+ * looked into; of samples that are not among the kinds, all else is 0.
  */
 struct blob_dec;
 int blob_dec_new(struct blob_dec **out);

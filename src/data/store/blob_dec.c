@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * blob_dec.c - the decoder: untrusted bytes back into the columns that are asked for.
- * Holds at most about 1.2 MB.
+ * Holds at most about 1.6 MB.
  */
 #include "store/blob.h"
 
@@ -25,6 +25,7 @@ struct blob_dec {
 	struct column_state state;
 	struct varint_in col[COLS]; /* each in raw[] */
 	uint8_t *to;                /* where the next one goes */
+	bool samples;               /* some are there and asked for */
 	uint8_t raw[COLUMNS_WIDTH * BLOB_EVENTS];
 	struct event_strips out;
 };
@@ -191,6 +192,11 @@ static uint32_t close_over(uint32_t want, uint32_t *stored)
 	return want;
 }
 
+static inline bool is_sample(const struct blob_dec *d, size_t i)
+{
+	return d->out.kind[i] == EVENT_SAMPLE;
+}
+
 static void strip_track(struct blob_dec *d, const uint8_t *tag, size_t n)
 {
 	struct varint_in in = d->col[COL_TRACK];
@@ -199,7 +205,7 @@ static void strip_track(struct blob_dec *d, const uint8_t *tag, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		if (tag[i] & TAG_TRACK)
 			track += (uint32_t)unzigzag(varint_get(&in));
-		d->out.track[i] = track;
+		d->out.track[i] = is_sample(d, i) ? 0 : track;
 	}
 	d->col[COL_TRACK] = in;
 }
@@ -209,7 +215,7 @@ static void strip_extra(struct blob_dec *d, const uint8_t *tag, size_t n, uint32
 	uint64_t b = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		bool has = tag[i] & TAG_EXTRA;
+		bool has = tag[i] & TAG_EXTRA && !is_sample(d, i);
 
 		if (want & EVENT_COL_FLAGS)
 			d->out.flags[i] = has ? get_byte(&d->col[COL_FLAGS]) : 0;
@@ -231,7 +237,7 @@ static void strip_corr(struct blob_dec *d, const uint8_t *tag, size_t n)
 
 		if (tag[i] & TAG_CORR)
 			*last += (uint32_t)unzigzag(varint_get(&in));
-		d->out.corr[i] = *last;
+		d->out.corr[i] = is_sample(d, i) ? 0 : *last;
 	}
 	d->col[COL_CORR] = in;
 }
@@ -241,7 +247,7 @@ static void strip_name(struct blob_dec *d, size_t n)
 	struct varint_in in = d->col[COL_NAME];
 
 	for (size_t i = 0; i < n; i++)
-		d->out.name[i] = (uint32_t)varint_get(&in);
+		d->out.name[i] = is_sample(d, i) ? 0 : (uint32_t)varint_get(&in);
 	d->col[COL_NAME] = in;
 }
 
@@ -250,7 +256,8 @@ static void strip_a(struct blob_dec *d, size_t n)
 	struct varint_in in = d->col[COL_A];
 
 	for (size_t i = 0; i < n; i++) {
-		uint64_t *last = &d->state.a[d->out.name[i] % STATE_NAMES], v = varint_get(&in);
+		uint64_t *last = &d->state.a[d->out.name[i] % STATE_NAMES];
+		uint64_t v = is_sample(d, i) ? 0 : varint_get(&in);
 
 		if (!column_gpu(d->out.kind[i]))
 			v = *last += unzigzag(v);
@@ -266,8 +273,13 @@ static void strip_dur(struct blob_dec *d, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		uint32_t *last = &d->state.dur[column_dur(o->kind[i], o->name[i], o->a[i])];
-		uint64_t v = *last + unzigzag(get_split(in));
+		uint64_t v;
 
+		if (is_sample(d, i)) {
+			d->out.dur_ns[i] = 0;
+			continue;
+		}
+		v = *last + unzigzag(get_split(in));
 		d->out.dur_ns[i] = v;
 		*last = (uint32_t)v;
 	}
@@ -282,8 +294,13 @@ static void strip_start(struct blob_dec *d, size_t n)
 
 	for (size_t i = 0; i < n; i++) {
 		struct column_track *l = &d->state.tracks[o->track[i] % STATE_TRACKS];
-		uint64_t at = (l->end_ns ? l->end_ns : end_ns) + unzigzag(get_split(in));
+		uint64_t at;
 
+		if (is_sample(d, i)) {
+			d->out.start_ns[i] = 0;
+			continue;
+		}
+		at = (l->end_ns ? l->end_ns : end_ns) + unzigzag(get_split(in));
 		if (column_from_end(l, o->kind[i], o->depth[i]))
 			at -= o->dur_ns[i];
 		d->out.start_ns[i] = at;
@@ -292,6 +309,31 @@ static void strip_start(struct blob_dec *d, size_t n)
 		l->depth = o->depth[i];
 	}
 	memcpy(&d->col[COL_GAP0], in, sizeof(in));
+}
+
+/* Samples: all that they have, over what the other strips left there. */
+#define S_COLUMNS (C(S_TICK0) | C(S_TICK1) | C(S_DUR) | C(S_NAME) | C(S_A) | C(S_B) | C(S_TRACK))
+
+static void strip_sample(struct blob_dec *d, size_t i)
+{
+	struct column_samples *s = &d->state.samples;
+	struct event_strips *o = &d->out;
+	uint64_t late = get_byte(&d->col[COL_S_TICK0]);
+	uint32_t slot;
+
+	if (late & 0x80)
+		late = (late & 0x7f) | varint_get(&d->col[COL_S_TICK1]) << 7;
+	s->dur_ns += unzigzag(varint_get(&d->col[COL_S_DUR]));
+	s->track += (uint32_t)unzigzag(varint_get(&d->col[COL_S_TRACK]));
+	o->name[i] = (uint32_t)varint_get(&d->col[COL_S_NAME]);
+	slot = o->name[i] % STATE_NAMES;
+	o->a[i] = s->a[slot] += unzigzag(varint_get(&d->col[COL_S_A]));
+	o->b[i] = s->b[slot] += unzigzag(varint_get(&d->col[COL_S_B]));
+	o->track[i] = s->track;
+	o->dur_ns[i] = s->dur_ns;
+	o->start_ns[i] = (column_tick(s, s->track) + unzigzag(late)) * SAMPLE_TICK_NS;
+	s->last_ns = o->start_ns[i] + s->dur_ns;
+	s->end_ns[s->track % STATE_TRACKS] = s->last_ns;
 }
 
 /* True if one of the kinds of `kinds` is there. */
@@ -303,6 +345,7 @@ static bool strip_kind(struct blob_dec *d, const uint8_t *tag, size_t n, uint32_
 		d->out.kind[i] = tag[i] & TAG_KIND;
 		seen |= 1u << d->out.kind[i];
 	}
+	d->samples = seen & kinds & 1u << EVENT_SAMPLE;
 	return seen & kinds;
 }
 
@@ -322,6 +365,9 @@ static void strip_all(struct blob_dec *d, const uint8_t *tag, size_t n, uint32_t
 		strip_dur(d, n);
 	if (want & EVENT_COL_START)
 		strip_start(d, n);
+	for (size_t i = 0; d->samples && i < n; i++)
+		if (is_sample(d, i))
+			strip_sample(d, i);
 }
 
 int blob_columns(struct blob_dec *d, const void *data, size_t len, uint32_t want, uint32_t kinds,
@@ -345,7 +391,7 @@ int blob_columns(struct blob_dec *d, const void *data, size_t len, uint32_t want
 	*out = (struct event_columns){ 0 };
 	if (!strip_kind(d, tag, s.count, kinds))
 		return 0;
-	err = unpack(d, &body, s.count, stored & ~C(TAG));
+	err = unpack(d, &body, s.count, (stored & ~C(TAG)) | (d->samples ? S_COLUMNS : 0));
 	if (err < 0)
 		return err;
 	strip_all(d, tag, s.count, all);

@@ -67,7 +67,8 @@ int blob_packer_new(struct blob_packer **out)
 
 static bool is_noise(int col)
 {
-	return col == COL_GAP0 || col == COL_GAP1 || col == COL_DUR0 || col == COL_DUR1;
+	return col == COL_GAP0 || col == COL_GAP1 || col == COL_DUR0 || col == COL_DUR1 ||
+	       col == COL_S_TICK0;
 }
 
 void blob_packer_free(struct blob_packer *z)

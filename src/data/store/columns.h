@@ -7,7 +7,7 @@
  *	id u8, codec u8, raw length varint, stored length varint, stored bytes
  *
  * in any order; an empty column is omitted, and one with an unknown id is skipped.
- * Every event has a byte in TAG, GAP0 and DUR0, a varint in NAME and A, and more where its
+ * Every event but a sample has a byte in TAG, GAP0 and DUR0, a varint in NAME and A, and more where its
  * tag says so. A time or duration is a folded difference of which the first seven bits go to
  * the column ..0, the next seven to ..1 and the rest to ..2: jitter in the low bits, which
  * nothing can compress, then does not spoil the statistics of the high ones.
@@ -22,6 +22,16 @@
  *	B     minus the last B
  *	TRACK  minus the last track
  *
+ * Samples (model/sample.h) have columns and predictions of their own, so that they and the other events
+ * do not disturb each other, and who does not ask for samples does not unpack them. Their flags, depth
+ * and corr are not stored: they are 0.
+ *
+ *	S_TICK   start in ticks, minus the end of the track's last sample: the first seven bits in ..0,
+ *	         the rest in ..1. A track's first: the last sample's end.
+ *	S_DUR    minus that of the last sample
+ *	S_A S_B  minus those of the last sample of the same name
+ *	S_TRACK  minus the last sample's
+ *
  * Tables are indexed by low bits without a check: two tracks or names that share a slot
  * predict each other badly, at both ends alike, which costs only bytes.
  */
@@ -31,23 +41,31 @@
 #include <stdint.h>
 
 #include "model/event.h"
+#include "model/sample.h"
 
 /* Numbers are on disk: never reused. WIDTH: bytes that one event may need. */
-#define COLUMNS(X)      \
-	X(0, TAG, 1)    \
-	X(1, GAP0, 1)   \
-	X(2, GAP1, 1)   \
-	X(3, GAP2, 8)   \
-	X(4, DUR0, 1)   \
-	X(5, DUR1, 1)   \
-	X(6, DUR2, 8)   \
-	X(7, CORR, 5)   \
-	X(8, NAME, 5)   \
-	X(9, A, 10)     \
-	X(10, B, 10)    \
-	X(11, TRACK, 5) \
-	X(12, FLAGS, 1) \
-	X(13, DEPTH, 3)
+#define COLUMNS(X)        \
+	X(0, TAG, 1)      \
+	X(1, GAP0, 1)     \
+	X(2, GAP1, 1)     \
+	X(3, GAP2, 8)     \
+	X(4, DUR0, 1)     \
+	X(5, DUR1, 1)     \
+	X(6, DUR2, 8)     \
+	X(7, CORR, 5)     \
+	X(8, NAME, 5)     \
+	X(9, A, 10)       \
+	X(10, B, 10)      \
+	X(11, TRACK, 5)   \
+	X(12, FLAGS, 1)   \
+	X(13, DEPTH, 3)   \
+	X(14, S_TICK0, 1) \
+	X(15, S_TICK1, 9) \
+	X(16, S_DUR, 10)  \
+	X(17, S_NAME, 5)  \
+	X(18, S_A, 10)    \
+	X(19, S_B, 10)    \
+	X(20, S_TRACK, 5)
 
 enum column {
 #define X(num, NAME, width) COL_##NAME = num,
@@ -81,6 +99,23 @@ struct column_track {
 	uint16_t reserved;
 };
 
+struct column_samples {
+	uint64_t end_ns[STATE_TRACKS]; /* of the track's last one; 0: none yet */
+	uint64_t a[STATE_NAMES], b[STATE_NAMES];
+	uint64_t last_ns; /* end of the last one */
+	uint64_t dur_ns;
+	uint32_t track;
+	uint32_t reserved;
+};
+
+/* The tick at which a sample of that track is expected. */
+static inline uint64_t column_tick(const struct column_samples *s, uint32_t track)
+{
+	uint64_t end_ns = s->end_ns[track % STATE_TRACKS];
+
+	return (end_ns ? end_ns : s->last_ns) / SAMPLE_TICK_NS;
+}
+
 struct column_state {
 	uint64_t end_ns; /* of the last event on any track */
 	uint64_t b;
@@ -89,6 +124,7 @@ struct column_state {
 	struct column_track tracks[STATE_TRACKS];
 	uint64_t a[STATE_NAMES]; /* last A of a name, for what is not GPU work */
 	uint32_t dur[STATE_DURS];
+	struct column_samples samples;
 };
 
 static inline bool column_gpu(uint32_t kind)

@@ -60,6 +60,8 @@ int row_decode(struct row_codecs *c, const uint8_t *row, size_t len, struct stor
 		return decode_name(r, body);
 	case SEAL_GEO:
 		return row_get_geo(&r->s, body, &r->geo);
+	case SEAL_STACK:
+		return row_get_stack(&r->s, body, &r->stack, c->frame);
 	case SEAL_TRACK:
 		return row_get_track(&r->s, body, &r->track);
 	case SEAL_PROCESS:

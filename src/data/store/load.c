@@ -26,6 +26,9 @@ static int load_row(void *arg, const struct store_row *r)
 	case SEAL_GEO:
 		st->next_geo = id + 1;
 		return map_put(&st->geos, store_geo_hash(st, &r->geo), id);
+	case SEAL_STACK:
+		st->next_stack = id + 1;
+		return map_put(&st->stacks, store_stack_hash(st, r->stack.frame, r->stack.n), id);
 	case SEAL_PROCESS:
 		st->next_process = id + 1;
 		k = store_known(st, id, true);
@@ -80,6 +83,7 @@ int store_load(struct store *st)
 	static const struct store_walk loads[] = {
 		{ .which = ST_EACH_NAME, .type = SEAL_NAME },
 		{ .which = ST_EACH_GEO, .type = SEAL_GEO },
+		{ .which = ST_EACH_STACK, .type = SEAL_STACK },
 		{ .which = ST_EACH_PROCESS, .type = SEAL_PROCESS },
 		{ .which = ST_EACH_TRACK, .type = SEAL_TRACK },
 		{ .which = ST_EACH_AGED, .type = SEAL_AGED },
@@ -92,7 +96,7 @@ int store_load(struct store *st)
 	int err = 0;
 
 	st->next_name = st->next_geo = st->next_track = st->next_process = 1;
-	st->next_series = 1;
+	st->next_series = st->next_stack = 1;
 	if (blob < 0 || win < 0 || step < 0)
 		return (int)(blob < 0 ? blob : win < 0 ? win : step);
 	if (tele < 0 || tele_bytes < 0 || journal < 0)
@@ -254,17 +258,36 @@ int store_geo_get(struct store *st, uint32_t id, struct geo *out)
 	return err;
 }
 
+int store_stack_get(struct store *st, uint32_t id, struct stack_row *out,
+		    struct stack_frame frame[STACK_FRAMES_MAX])
+{
+	struct seal s;
+	int err;
+
+	if (!st->has_stacks)
+		return -ENOENT;
+	pthread_mutex_lock(&st->db_lock);
+	err = get_either(st, ST_GET_STACK, SEAL_STACK, id, &s);
+	if (err == 0)
+		err = row_get_stack(&s, st->scratch.data + sizeof(s), out, frame);
+	pthread_mutex_unlock(&st->db_lock);
+	return err;
+}
+
 /* --- sums --- */
 
 static int sum_up(struct store *st, struct store_stat *o)
 {
-	int64_t b[8], w[4], p[2] = { 0 };
+	int64_t b[8], w[4], p[2] = { 0 }, k[2] = { 0 };
 	int err = store_numbers(st, ST_STAT, 0, b, 8);
 
 	err = err ? err : store_numbers(st, ST_STAT_WIN, 0, w, 4);
 	err = err || st->old ? err : store_numbers(st, ST_STAT_STEP, 0, p, 2);
+	err = err || !st->has_stacks ? err : store_numbers(st, ST_STAT_STACK, 0, k, 2);
 	if (err < 0)
 		return err;
+	o->stacks = (uint64_t)k[0];
+	o->stack_bytes = (uint64_t)k[1];
 	o->event_blobs = (uint64_t)b[0];
 	o->events = (uint64_t)b[1];
 	o->event_bytes = (uint64_t)b[2];

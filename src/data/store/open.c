@@ -16,8 +16,9 @@
 #include "base/clock.h"
 #include "store/vfs.h"
 
-#define TABLES   13
-#define TABLES_1 9 /* of version 1 */
+#define TABLES   14
+#define TABLES_2 13 /* of versions 2 and 3 */
+#define TABLES_1 9  /* of version 1 */
 
 /* clang-format off */
 /* What version 2 has more than version 1. */
@@ -28,6 +29,9 @@
 	"CREATE TABLE series(id INTEGER PRIMARY KEY,data BLOB NOT NULL);" \
 	"CREATE TABLE tele(id INTEGER PRIMARY KEY AUTOINCREMENT,source INTEGER NOT NULL," \
 		"t0 INTEGER NOT NULL,t1 INTEGER NOT NULL,wall INTEGER NOT NULL,data BLOB NOT NULL);"
+
+/* What version 4 has more than version 3. */
+#define SCHEMA_4 "CREATE TABLE stack(id INTEGER PRIMARY KEY,data BLOB NOT NULL);"
 
 static const char schema[] =
 	"CREATE TABLE name(id INTEGER PRIMARY KEY,data BLOB NOT NULL);"
@@ -42,7 +46,7 @@ static const char schema[] =
 	"CREATE TABLE data(id INTEGER PRIMARY KEY,data BLOB NOT NULL);"
 	"CREATE TABLE win(id INTEGER PRIMARY KEY AUTOINCREMENT,process INTEGER NOT NULL,"
 		"t0 INTEGER NOT NULL,wall INTEGER NOT NULL,data BLOB NOT NULL);"
-	SCHEMA_2;
+	SCHEMA_2 SCHEMA_4;
 /* clang-format on */
 
 static int exec(struct store *st, const char *text)
@@ -93,7 +97,8 @@ static int check_schema(struct store *st)
 	if (rc != SQLITE_DONE)
 		return store_errno(st, rc);
 	st->old = tables == TABLES_1;
-	if (tables != TABLES && !st->old)
+	st->has_stacks = tables == TABLES;
+	if (!st->has_stacks && tables != TABLES_2 && !st->old)
 		return -EBADMSG;
 	rc = sqlite3_prepare_v2(st->db, "PRAGMA user_version", -1, &s, NULL);
 	if (rc == SQLITE_OK)
@@ -252,8 +257,8 @@ static int upgrade(struct store *st)
 	char text[2048];
 	int err;
 
-	snprintf(text, sizeof(text), "BEGIN;%sPRAGMA user_version=%u;COMMIT",
-		 st->old ? SCHEMA_2 : "", STORE_VERSION);
+	snprintf(text, sizeof(text), "BEGIN;%s%sPRAGMA user_version=%u;COMMIT",
+		 st->old ? SCHEMA_2 : "", st->has_stacks ? "" : SCHEMA_4, STORE_VERSION);
 	err = exec(st, text);
 	if (err < 0 && !sqlite3_get_autocommit(st->db))
 		sqlite3_exec(st->db, "ROLLBACK", NULL, NULL, NULL);

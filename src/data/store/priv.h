@@ -4,7 +4,7 @@
  *
  * Tables (one row a line; every `data` is a seal and a body, see seal.h):
  *
- *	name geo process aged journal    (id, data)
+ *	name geo stack process aged journal    (id, data)
  *	lane(id, process, data)          the tracks; the table keeps its first name
  *	blob    (id, process, t0, t1, wall, events, records, bytes)   index of the event blobs
  *	data    (id, data)                                             their bytes, same ids
@@ -36,8 +36,9 @@
 #include "store/store.h"
 #include "store/window.h"
 
-#define STORE_APP_ID  0x414f4e31u /* "AON1" */
-#define STORE_VERSION 3u /* 2: without typed entries; 1: also without step, node, series and tele */
+#define STORE_APP_ID 0x414f4e31u /* "AON1" */
+/* 3: without stack; 2: also without typed entries; 1: also without step, node, series and tele */
+#define STORE_VERSION 4u
 #define STORE_PAGE    4096u
 
 #define STORE_NAMES_MAX     100000u    /* where the caller asks for 0 */
@@ -56,6 +57,7 @@
 	X(FREE_PAGES, "PRAGMA freelist_count")                                                 \
 	X(PUT_NAME, "INSERT OR REPLACE INTO name VALUES(?1,?2)")                               \
 	X(PUT_GEO, "INSERT OR REPLACE INTO geo VALUES(?1,?2)")                                 \
+	X(PUT_STACK, "INSERT OR REPLACE INTO stack VALUES(?1,?2)")                             \
 	X(PUT_TRACK, "INSERT OR REPLACE INTO lane VALUES(?1,?3,?2)")                           \
 	X(PUT_PROCESS, "INSERT OR REPLACE INTO process VALUES(?1,?2)")                         \
 	X(PUT_AGED, "INSERT OR REPLACE INTO aged VALUES(?1,?2)")                               \
@@ -81,6 +83,7 @@
 	X(CUT_AGED, "DELETE FROM aged WHERE id NOT IN (SELECT id FROM process)")               \
 	X(GET_NAME, "SELECT id,data FROM name WHERE id=?1")                                    \
 	X(GET_GEO, "SELECT id,data FROM geo WHERE id=?1")                                      \
+	X(GET_STACK, "SELECT id,data FROM stack WHERE id=?1")                                  \
 	X(GET_TRACK, "SELECT id,data FROM lane WHERE id=?1")                                   \
 	X(EXTENT, "SELECT ifnull(max(id),0),ifnull(sum(events),0) FROM blob")                  \
 	X(HELD, "SELECT ifnull(min(t0),-1) FROM blob WHERE process=?1 AND id>=(SELECT"         \
@@ -90,9 +93,11 @@
 		" FROM blob")                                                                  \
 	X(STAT_WIN, "SELECT count(*),sum(length(data)),min(t0),max(t0) FROM win")              \
 	X(STAT_STEP, "SELECT count(*),sum(length(data)) FROM step")                            \
+	X(STAT_STACK, "SELECT count(*),sum(length(data)) FROM stack")                          \
 	X(LAST_ID, "SELECT seq FROM sqlite_sequence WHERE name=?1")                            \
 	X(EACH_NAME, "SELECT id,data FROM name WHERE id>?1 ORDER BY id LIMIT ?2")              \
 	X(EACH_GEO, "SELECT id,data FROM geo WHERE id>?1 ORDER BY id LIMIT ?2")                \
+	X(EACH_STACK, "SELECT id,data FROM stack WHERE id>?1 ORDER BY id LIMIT ?2")            \
 	X(EACH_TRACK, "SELECT id,data FROM lane WHERE id>?1 AND one_of(process,?3)"            \
 		      " ORDER BY id LIMIT ?2")                                                 \
 	X(EACH_PROCESS, "SELECT id,data FROM process WHERE id>?1 ORDER BY id LIMIT ?2")        \
@@ -153,7 +158,8 @@ struct store {
 	bool writer;
 	bool alone; /* reader of a file without a log: opened as immutable */
 	uint32_t version;
-	bool old; /* of version 1: without the tables step, node, series and tele */
+	bool old;        /* of version 1: without the tables step, node, series and tele */
+	bool has_stacks; /* it has a table of stacks: from version 4 on */
 	struct store_opts opts;
 
 	pthread_mutex_t db_lock; /* guards all until mem_lock */
@@ -186,8 +192,8 @@ struct store {
 	 * random each time a store is opened, so nobody can make two keys meet on purpose, and by
 	 * chance it takes billions of them.
 	 */
-	struct map names, geos, tracks, processes, series;
-	uint32_t next_name, next_geo, next_track, next_process, next_series;
+	struct map names, geos, stacks, tracks, processes, series;
+	uint32_t next_name, next_geo, next_stack, next_track, next_process, next_series;
 	uint64_t next_journal;
 	struct known_process *known; /* owned; sorted by id */
 	uint32_t known_n;
@@ -278,6 +284,7 @@ uint64_t store_identity(const struct store *st, const struct process *p);
 uint64_t store_track_hash(const struct store *st, const struct track *l);
 uint64_t store_series_hash(const struct store *st, const struct series *s);
 uint64_t store_geo_hash(const struct store *st, const struct geo *g);
+uint64_t store_stack_hash(const struct store *st, const struct stack_frame *frame, uint32_t n);
 
 /* --- decode.c --- */
 
@@ -293,6 +300,7 @@ struct store_row {
 		struct telemetry_block block;
 		char name[ROW_NAME_MAX + 1]; /* of s.len bytes, and a NUL */
 		struct geo geo;
+		struct stack_row stack;
 		struct track track;
 		struct process process;
 		struct journal_entry entry; /* also of SEAL_JOURNAL */
@@ -308,6 +316,7 @@ struct row_codecs {
 	struct steps_codec *steps;
 	struct block_codec *block;
 	char old[ENTRY_OLD];
+	struct stack_frame frame[STACK_FRAMES_MAX];
 };
 void row_codecs_fini(struct row_codecs *c);
 /* Untrusted bytes: as seal_check(), and -EBADMSG where the body is not what the seal says. */

@@ -179,6 +179,7 @@ struct each {
 		store_track_fn *track;
 		store_name_fn *name;
 		store_geo_fn *geo;
+		store_stack_fn *stack;
 		store_window_fn *window;
 		store_entry_fn *entry;
 		store_rec_fn *step;
@@ -232,6 +233,8 @@ static int give(void *arg, const struct store_row *r)
 		return e->fn.name(e->arg, (uint32_t)r->s.row, r->name, r->s.len);
 	case SEAL_GEO:
 		return e->fn.geo(e->arg, &r->geo);
+	case SEAL_STACK:
+		return e->fn.stack(e->arg, &r->stack);
 	case SEAL_WINDOW:
 		return e->fn.window(e->arg, &r->window);
 	case SEAL_STEPS:
@@ -271,6 +274,14 @@ int store_each_geo(struct store *st, store_geo_fn *fn, void *arg)
 	struct each e = { .fn.geo = fn, .arg = arg };
 
 	return st->ops ? 0 : store_walk(st, &w, give, &e);
+}
+
+int store_each_stack(struct store *st, store_stack_fn *fn, void *arg)
+{
+	struct store_walk w = { ST_EACH_STACK, SEAL_STACK, { 0 }, 0 };
+	struct each e = { .fn.stack = fn, .arg = arg };
+
+	return st->has_stacks ? store_walk(st, &w, give, &e) : 0;
 }
 
 int store_each_track(struct store *st, uint32_t process, store_track_fn *fn, void *arg)

@@ -123,6 +123,54 @@ int row_get_geo(const struct seal *s, const void *body, struct geo *g)
 	return 0;
 }
 
+#define FRAME_KIND_BITS 3u
+
+_Static_assert(FRAME_KINDS <= 1 << FRAME_KIND_BITS,
+	       "the kind of a frame is on disk in so many bits");
+
+int row_put_stack(struct rows *r, uint32_t id, const struct stack_frame *frame, uint32_t n)
+{
+	struct seal s = { .type = SEAL_STACK, .row = id };
+	uint8_t *p = begin(r, (1 + 4 * (size_t)n) * VARINT_MAX);
+
+	if (!p)
+		return -ENOMEM;
+	p = varint_put(p, n);
+	for (uint32_t i = 0; i < n; i++) {
+		p = varint_put(p, (uint32_t)frame[i].flags << FRAME_KIND_BITS | frame[i].kind);
+		p = varint_put(p, frame[i].name);
+		p = varint_put(p, frame[i].file);
+		p = varint_put(p, frame[i].line);
+	}
+	end(r, &s, p);
+	return 0;
+}
+
+int row_get_stack(const struct seal *s, const void *body, struct stack_row *out,
+		  struct stack_frame frame[STACK_FRAMES_MAX])
+{
+	struct varint_in in = { body, (const uint8_t *)body + s->len, false };
+	uint64_t n = varint_get(&in), v[4];
+
+	if (in.bad || n < 1 || n > STACK_FRAMES_MAX)
+		return -EBADMSG;
+	for (uint64_t i = 0; i < n; i++) {
+		for (int k = 0; k < 4; k++)
+			v[k] = varint_get(&in);
+		frame[i] = (struct stack_frame){ .kind = v[0] & ((1u << FRAME_KIND_BITS) - 1),
+						 .flags = (uint8_t)(v[0] >> FRAME_KIND_BITS),
+						 .name = (uint32_t)v[1],
+						 .file = (uint32_t)v[2],
+						 .line = (uint32_t)v[3] };
+		if (frame[i].kind >= FRAME_KINDS)
+			return -EBADMSG;
+	}
+	if (in.bad || in.p != in.end)
+		return -EBADMSG;
+	*out = (struct stack_row){ .id = (uint32_t)s->row, .n = (uint32_t)n, .frame = frame };
+	return 0;
+}
+
 int row_put_track(struct rows *r, const struct track *l)
 {
 	struct seal s = { .type = SEAL_TRACK, .row = l->id, .owner = l->process };
@@ -341,7 +389,7 @@ int row_put_process(struct rows *r, const struct process *p)
 			  .t0_ns = p->first_ns,
 			  .t1_ns = p->last_ns };
 	uint8_t *q = begin(r, PROCESS_MAX);
-	bool ident = has_ident(&p->ident);
+	bool ident = has_ident(&p->ident) || a->samples;
 
 	if (!q)
 		return -ENOMEM;
@@ -367,6 +415,8 @@ int row_put_process(struct rows *r, const struct process *p)
 	if (ident)                    \
 		q = put_text(q, p->ident.name, sizeof(p->ident.name));
 #include "model/ident.tbl.h"
+	if (a->samples)
+		q = varint_put(q, a->samples);
 	end(r, &s, q);
 	return 0;
 }
@@ -411,6 +461,8 @@ int row_get_process(const struct seal *s, const void *body, struct process *p)
 	if (!in.bad && in.p < in.end) \
 		get_text(&in, p->ident.name, sizeof(p->ident.name));
 #include "model/ident.tbl.h"
+	if (!in.bad && in.p < in.end)
+		p->account.samples = varint_get(&in);
 	return in.bad ? -EBADMSG : 0;
 }
 

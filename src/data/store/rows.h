@@ -12,6 +12,7 @@
 #include "model/entry.h"
 #include "model/node.h"
 #include "model/process.h"
+#include "model/sample.h"
 #include "model/telemetry.h"
 #include "store/seal.h"
 
@@ -32,6 +33,8 @@ int rows_move(struct rows *to, struct rows *from);
 const char *row_name(const char *text, size_t *len, char buf[ROW_NAME_MAX]);
 int row_put_name(struct rows *r, uint32_t id, const char *text, size_t len);
 int row_put_geo(struct rows *r, const struct geo *g);
+/* Innermost frame first; n: 1 to STACK_FRAMES_MAX. */
+int row_put_stack(struct rows *r, uint32_t id, const struct stack_frame *frame, uint32_t n);
 int row_put_track(struct rows *r, const struct track *l);
 int row_put_entry(struct rows *r, uint64_t id, const struct journal_entry *e);
 /* The identity of the node: always row 1. */
@@ -44,6 +47,9 @@ int row_put_aged(struct rows *r, uint32_t process, uint64_t records);
 
 /* 0, or -EBADMSG. `s` is the seal, `body` its s->len bytes. */
 int row_get_geo(const struct seal *s, const void *body, struct geo *g);
+/* Its frames are in `frame`. */
+int row_get_stack(const struct seal *s, const void *body, struct stack_row *out,
+		  struct stack_frame frame[STACK_FRAMES_MAX]);
 int row_get_series(const struct seal *s, const void *body, struct series *sr);
 int row_get_track(const struct seal *s, const void *body, struct track *l);
 int row_get_node(const struct seal *s, const void *body, struct node_ident *n);

@@ -44,6 +44,7 @@ static const char *const put_sql[SEAL_TYPES] = {
 	[SEAL_STEPS] = "INSERT OR IGNORE INTO step VALUES(?1,?3,?4,?5,?2)",
 	[SEAL_NODE] = "INSERT OR IGNORE INTO node VALUES(?1,?2)",
 	[SEAL_SERIES] = "INSERT OR IGNORE INTO series VALUES(?1,?2)",
+	[SEAL_STACK] = "INSERT OR IGNORE INTO stack VALUES(?1,?2)",
 	[SEAL_TELEMETRY] = "INSERT OR IGNORE INTO tele VALUES(?1,?3,?4,?6,?5,?2)",
 };
 

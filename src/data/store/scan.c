@@ -35,7 +35,7 @@ struct pass {
 
 static struct pass pass_of(const struct store_filter *f, uint32_t process)
 {
-	struct pass p = { f->kinds ? f->kinds : ~0u, f->from_ns, 0 };
+	struct pass p = { f->kinds ? f->kinds : ~(1u << EVENT_SAMPLE), f->from_ns, 0 };
 	uint64_t to_ns = f->to_ns;
 
 	for (size_t i = 0; f->span && i < f->processes; i++)
@@ -47,6 +47,12 @@ static struct pass pass_of(const struct store_filter *f, uint32_t process)
 	return p;
 }
 
+/* A sample is a moment, whatever time it stands for. */
+static uint64_t last_ns(const struct event_columns *c, size_t i)
+{
+	return c->start_ns[i] + (c->kind[i] == EVENT_SAMPLE ? 0 : c->dur_ns[i]);
+}
+
 /* Moves the events that pass to the front of their columns, which are the store's own. */
 static void keep(struct event_columns *c, const struct pass *p, bool timed)
 {
@@ -56,8 +62,7 @@ static void keep(struct event_columns *c, const struct pass *p, bool timed)
 	for (size_t i = 0; i < c->n; i++) {
 		pick[n] = (uint16_t)i;
 		n += p->kinds >> c->kind[i] & 1 &&
-		     (!timed || (c->start_ns[i] <= p->last_ns &&
-				 c->start_ns[i] + c->dur_ns[i] >= p->from_ns));
+		     (!timed || (c->start_ns[i] <= p->last_ns && last_ns(c, i) >= p->from_ns));
 	}
 	if (n == c->n)
 		return;

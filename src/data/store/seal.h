@@ -29,7 +29,8 @@ enum seal_type {
 	SEAL_SERIES = 11,
 	SEAL_TELEMETRY = 12, /* owner: source; count: changes; records: ticks */
 	SEAL_ENTRY = 13,     /* typed, in the table of SEAL_JOURNAL: model/entry.h */
-	SEAL_TYPES = 14,
+	SEAL_STACK = 14,     /* frames of a sampled thread: model/sample.h */
+	SEAL_TYPES = 15,
 };
 
 struct seal {

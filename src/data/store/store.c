@@ -116,6 +116,7 @@ void store_close(struct store *st)
 	rows_fini(&st->pending);
 	map_fini(&st->names);
 	map_fini(&st->geos);
+	map_fini(&st->stacks);
 	map_fini(&st->tracks);
 	map_fini(&st->processes);
 	map_fini(&st->series);

@@ -27,6 +27,7 @@
 #include "model/node.h"
 #include "model/process.h"
 #include "model/rollup.h"
+#include "model/sample.h"
 #include "model/step_rec.h"
 
 struct series;
@@ -62,6 +63,8 @@ void store_close(struct store *st); /* NULL is allowed */
  */
 int store_name(struct store *st, const char *text, size_t len, uint32_t *id);
 int store_geo(struct store *st, const struct geo *g, uint32_t *id);
+/* Frames, innermost first; those beyond STACK_FRAMES_MAX are left out. 0: there are too many stacks. */
+int store_stack(struct store *st, const struct stack_frame *frame, uint32_t n, uint32_t *id);
 int store_track(struct store *st, const struct track *l, uint32_t *id);
 
 /*
@@ -134,7 +137,7 @@ int store_open_ro(struct store **out, const char *path, struct store_why *why);
 struct store_filter {
 	const uint32_t *process; /* ids, borrowed while the walk goes on; NULL: all */
 	size_t processes;        /* how many of these; 0 of a list: none */
-	uint32_t kinds;          /* bits of enum event_kind; 0: all. Of events alone */
+	uint32_t kinds;          /* bits of enum event_kind; 0: all but samples. Of events alone */
 	uint64_t from_ns;        /* 0: from the beginning */
 	uint64_t to_ns;          /* 0: to the end */
 	const uint64_t *span;    /* the two for each process, within those above; NULL: the same */
@@ -147,6 +150,7 @@ typedef int store_process_fn(void *arg, const struct process *p);
 typedef int store_track_fn(void *arg, const struct track *l);
 typedef int store_name_fn(void *arg, uint32_t id, const char *text, size_t len);
 typedef int store_geo_fn(void *arg, const struct geo *g);
+typedef int store_stack_fn(void *arg, const struct stack_row *r);
 typedef int store_events_fn(void *arg, uint32_t process, const struct event_columns *c);
 typedef int store_window_fn(void *arg, const struct window *w);
 typedef int store_entry_fn(void *arg, const struct journal_entry *e);
@@ -156,6 +160,7 @@ int store_each_track(struct store *st, uint32_t process, store_track_fn *fn,
 		     void *arg); /* 0: all */
 int store_each_name(struct store *st, store_name_fn *fn, void *arg);
 int store_each_geo(struct store *st, store_geo_fn *fn, void *arg);
+int store_each_stack(struct store *st, store_stack_fn *fn, void *arg);
 int store_each_window(struct store *st, const struct store_filter *f, store_window_fn *fn,
 		      void *arg);
 int store_each_entry(struct store *st, store_entry_fn *fn, void *arg);
@@ -164,14 +169,16 @@ int store_each_entry(struct store *st, store_entry_fn *fn, void *arg);
  * Events, as columns of which only those in `cols` (enum event_column) are decoded. Exactly the events
  * that pass the filter come, in the order they were stored, not sorted by time. Blobs of other
  * processes or of another time are not read, and those without an event of the filter's kinds are not
- * decoded. The columns are good until the callback returns; event_at() makes one event of them.
+ * decoded. The columns are good until the callback returns; event_at() makes one event of them. Samples
+ * come only where the filter's kinds name them, and are of the time in which they were taken.
  */
 int store_each_events(struct store *st, const struct store_filter *f, uint32_t cols,
 		      store_events_fn *fn, void *arg);
 
 /*
  * The same blob by blob, for callers that number events by their position: a batch is a blob that
- * may have events of the filter, with all of its events. The columns are good until the next call.
+ * may have events of the filter, with all of its events (samples, too: look at their kinds). The
+ * columns are good until the next call.
  *
  *	struct store_scan *s;
  *	err = store_scan_open(&s, st, &filter, EVENT_COL_NAME | EVENT_COL_DUR);
@@ -199,6 +206,10 @@ const char *store_name_text(struct store *st, uint32_t id);
 int store_name_try(struct store *st, uint32_t id, char *out, size_t cap);
 int store_track_try(struct store *st, uint32_t id, struct track *out);
 int store_geo_get(struct store *st, uint32_t id, struct geo *out);
+
+/* Its frames are in `frame`. -ENOENT: there is none, as in a store of an older version. */
+int store_stack_get(struct store *st, uint32_t id, struct stack_row *out,
+		    struct stack_frame frame[STACK_FRAMES_MAX]);
 
 /* Number of the newest event blob, and how many events there are. Cheap. */
 int store_extent(struct store *st, uint64_t *last_blob, uint64_t *events);
@@ -252,6 +263,7 @@ struct store_stat {
 	uint64_t event_blobs, events, event_bytes; /* event_bytes: compressed */
 	uint64_t window_blobs, rollups, window_bytes;
 	uint64_t step_blobs, steps, step_bytes;
+	uint64_t stacks, stack_bytes;
 	uint64_t first_ns, last_ns;
 	uint32_t version;
 };

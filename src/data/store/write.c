@@ -16,6 +16,7 @@ static const uint8_t put_stmt[SEAL_TYPES] = {
 	[SEAL_PROCESS] = ST_PUT_PROCESS, [SEAL_ENTRY] = ST_PUT_JOURNAL,
 	[SEAL_AGED] = ST_PUT_AGED,       [SEAL_STEPS] = ST_PUT_STEPS,
 	[SEAL_NODE] = ST_PUT_NODE,       [SEAL_SERIES] = ST_PUT_SERIES,
+	[SEAL_STACK] = ST_PUT_STACK,
 };
 
 /* --- in memory --- */
@@ -72,6 +73,45 @@ int store_geo(struct store *st, const struct geo *g, uint32_t *id)
 			err = map_put(&st->geos, hash, row.id);
 		if (err == 0)
 			*id = st->next_geo++;
+	}
+	pthread_mutex_unlock(&st->mem_lock);
+	return err;
+}
+
+uint64_t store_stack_hash(const struct store *st, const struct stack_frame *frame, uint32_t n)
+{
+	uint64_t hash = st->seed;
+
+	for (uint32_t i = 0; i < n; i++) { /* field by field: a frame has padding */
+		const uint32_t key[4] = { frame[i].name, frame[i].file, frame[i].line,
+					  (uint32_t)frame[i].kind << 8 | frame[i].flags };
+
+		hash = XXH3_64bits_withSeed(key, sizeof(key), hash);
+	}
+	return hash;
+}
+
+int store_stack(struct store *st, const struct stack_frame *frame, uint32_t n, uint32_t *id)
+{
+	uint64_t hash;
+	uint32_t have;
+	int err = 0;
+
+	if (n > STACK_FRAMES_MAX)
+		n = STACK_FRAMES_MAX;
+	hash = store_stack_hash(st, frame, n);
+	pthread_mutex_lock(&st->mem_lock);
+	have = n ? (uint32_t)map_get(&st->stacks, hash) : 0;
+	if (have || !n) {
+		*id = have;
+	} else if (st->stacks.used >= st->opts.names_max || st->pending.len > STORE_PENDING_MAX) {
+		*id = 0;
+	} else {
+		err = row_put_stack(&st->pending, st->next_stack, frame, n);
+		if (err == 0)
+			err = map_put(&st->stacks, hash, st->next_stack);
+		if (err == 0)
+			*id = st->next_stack++;
 	}
 	pthread_mutex_unlock(&st->mem_lock);
 	return err;

@@ -428,6 +428,8 @@ static bool put_event(struct perfetto *p, const struct event *ev)
 		return counter(p, ev);
 	case EVENT_FLOW:
 		return false; /* between ids of ranges that are not here */
+	case EVENT_SAMPLE:
+		return false; /* a moment, whatever time it stands for: of formats of stacks */
 	case EVENT_MARK:
 	case EVENT_ALLOC:
 		return instant(p, ev);

@@ -10,24 +10,22 @@
  *
  * A program of its own because it reads what strangers wrote (ELF files, stacks, an interpreter's
  * memory) and may need rights for it: what goes wrong here ends nobody else. Rights that it has are
- * used for the copies alone and given up before anything is parsed, if --as says whose processes
- * these are. It ends itself after 8 seconds.
+ * used to open the memory and to seize the threads, which does not stop them, and given up before
+ * anything is read, if --as says whose processes these are. It ends itself after 8 seconds.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
-#include <linux/capability.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/json.h"
 #include "base/num.h"
 #include "base/options.h"
+#include "stacks/rights.h"
+#include "stacks/seize.h"
 #include "stacks/unwind.h"
 
 #define LIFE_S  8
@@ -45,7 +43,6 @@ struct subject {
 
 struct taken {
 	pid_t tid;
-	struct snap snap;
 	bool stopped; /* by a signal, before we came */
 	int err;
 };
@@ -55,38 +52,7 @@ static size_t subjects;
 static struct taken taken[ENTRIES];
 static size_t takens;
 
-/* --- rights --- */
-
-static int caps(uint64_t mask)
-{
-	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct d[2] = {
-		{ .effective = (uint32_t)mask, .permitted = (uint32_t)mask },
-		{ .effective = (uint32_t)(mask >> 32), .permitted = (uint32_t)(mask >> 32) },
-	};
-
-	return syscall(SYS_capset, &h, d) < 0 ? -errno : 0;
-}
-
-/* From root to a user that may still look into its processes where a user alone may not. 1: it is who
- * it was. */
-static int become(const char *who)
-{
-	const char *end;
-	uint64_t uid = num_front(who, &end), gid = *end == ':' ? num_front(end + 1, &end) : 0;
-
-	if (*end)
-		return -EINVAL;
-	if (geteuid() != 0 || uid == 0) /* nothing to give up, or nobody to become */
-		return 1;
-	if (prctl(PR_SET_KEEPCAPS, 1) < 0 || setgroups(0, NULL) < 0 ||
-	    setresgid((gid_t)gid, (gid_t)gid, (gid_t)gid) < 0 ||
-	    setresuid((uid_t)uid, (uid_t)uid, (uid_t)uid) < 0)
-		return -errno;
-	return caps(1ull << CAP_SYS_PTRACE);
-}
-
-/* --- the copies --- */
+/* --- what needs rights --- */
 
 static bool is_stopped(pid_t tid)
 {
@@ -113,7 +79,7 @@ static void take_thread(struct subject *s, pid_t tid)
 	s->n++;
 	t->tid = tid;
 	t->stopped = is_stopped(tid);
-	t->err = seize(tid, s->mem_fd, &t->snap);
+	t->err = seize(tid);
 }
 
 static void take_threads(struct subject *s)
@@ -149,83 +115,12 @@ static void take(struct subject *s, bool threads)
 	}
 }
 
-/* --- why not --- */
+/* --- stacks --- */
 
-static long status_of(pid_t pid, const char *key)
-{
-	char path[40], line[256];
-	long v = 0;
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	f = fopen(path, "re");
-	while (f && fgets(line, sizeof(line), f))
-		if (!strncmp(line, key, strlen(key)))
-			v = num_front_i64(line + strlen(key), NULL);
-	if (f)
-		fclose(f);
-	return v;
-}
-
-static int yama(void)
-{
-	FILE *f = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
-	int v = f ? fgetc(f) - '0' : 0;
-
-	if (f)
-		fclose(f);
-	return v;
-}
-
-static void where_in_kernel(pid_t tid, char *out, size_t cap)
-{
-	char path[40];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "/proc/%d/wchan", (int)tid);
-	f = fopen(path, "re");
-	if (!f || !fgets(out, (int)cap, f) || !strcmp(out, "0"))
-		snprintf(out, cap, "an unknown place");
-	if (f)
-		fclose(f);
-}
-
-static void say_why(pid_t pid, pid_t tid, int err, char *out, size_t cap)
-{
-	long tracer = status_of(pid, "TracerPid:"), uid = status_of(pid, "Uid:");
-	char place[64];
-
-	if (err == -ESRCH) {
-		snprintf(out, cap, "it is gone");
-	} else if (err == -EBUSY) {
-		where_in_kernel(tid, place, sizeof(place));
-		snprintf(out, cap, "it sleeps in the kernel and cannot be stopped: %s", place);
-	} else if ((err == -EPERM || err == -EACCES) && tracer) {
-		snprintf(out, cap, "pid %ld traces it already (a debugger?)", tracer);
-	} else if ((err == -EPERM || err == -EACCES) && (uid_t)uid != geteuid()) {
-		snprintf(out, cap,
-			 "it belongs to user %ld, and user %u may not look into it without "
-			 "CAP_SYS_PTRACE",
-			 uid, geteuid());
-	} else if ((err == -EPERM || err == -EACCES) && yama() > 0) {
-		snprintf(out, cap,
-			 "kernel.yama.ptrace_scope is %d: only CAP_SYS_PTRACE may look into it",
-			 yama());
-	} else if (err == -EPERM || err == -EACCES) {
-		snprintf(out, cap,
-			 "permission denied (ptrace): not dumpable, or owned by another "
-			 "user");
-	} else {
-		snprintf(out, cap, "%s", strerror(-err));
-	}
-}
-
-/* --- from copies to stacks --- */
-
-static void read_subject(struct subject *s, struct stacked *out, bool threads)
+static void read_subject(struct subject *s, struct native *n, struct stacked *out, bool threads)
 {
 	struct unwind *u = NULL;
-	int err = s->err ? s->err : unwind_new(&u, s->pid, s->mem_fd);
+	int err = s->err ? s->err : unwind_new(&u, n, s->pid, s->mem_fd);
 
 	for (size_t i = s->first; i < s->first + s->n; i++) {
 		struct taken *t = &taken[i];
@@ -236,12 +131,10 @@ static void read_subject(struct subject *s, struct stacked *out, bool threads)
 					  : (uint32_t)s->pid;
 		if (!why && t->stopped)
 			stack_add(&out[i].stack, "[stopped by a signal]", "", 0);
+		why = why ? why : unwind_stack(u, t->tid, &out[i].stack);
 		if (why)
-			say_why(s->pid, t->tid, why, out[i].stack.why, sizeof(out[i].stack.why));
-		else
-			unwind_stack(u, t->tid, &t->snap, &out[i].stack);
+			why_not(s->pid, t->tid, why, out[i].stack.why, sizeof(out[i].stack.why));
 		stack_text(&out[i].stack, out[i].text);
-		snap_fini(&t->snap);
 	}
 	unwind_free(u);
 	if (s->mem_fd >= 0)
@@ -374,6 +267,7 @@ int main(int argc, char *argv[])
 	struct options o = { .row = opts, .rows = OPTS, .argc = argc, .argv = argv };
 	const char *val[OPTS] = { NULL }, *as;
 	bool threads, some = false;
+	struct native *n = NULL;
 	struct stacked *s;
 	int err;
 
@@ -391,7 +285,7 @@ int main(int argc, char *argv[])
 		fprintf(stderr, "usage: aon-stacks [--json|--lines] [--threads] PID[:RANK]...\n");
 		return 2;
 	}
-	err = as ? become(as) : 1;
+	err = as ? rights_as(as) : 1;
 	if (err < 0) {
 		fprintf(stderr, "aon-stacks: cannot run as %s: %s\n", as, strerror(-err));
 		return 1;
@@ -399,12 +293,12 @@ int main(int argc, char *argv[])
 	for (size_t i = 0; i < subjects; i++)
 		take(&subject[i], threads);
 	if (!err)
-		caps(0);
+		rights_drop();
 	s = calloc(takens ? takens : 1, sizeof(*s));
-	if (!s)
+	if (!s || native_new(&n) < 0)
 		return 1;
 	for (size_t i = 0; i < subjects; i++)
-		read_subject(&subject[i], s, threads);
+		read_subject(&subject[i], n, s, threads);
 	stacks_merge(s, takens);
 	for (size_t i = 0; i < takens; i++)
 		some |= !*s[i].stack.why;
@@ -414,6 +308,7 @@ int main(int argc, char *argv[])
 		say_rows(s, takens, word_of(threads));
 	else
 		(val[LINES] ? say_lines : say_text)(s, takens, word_of(threads));
+	native_free(n);
 	free(s);
 	return some ? 0 : 1;
 }

@@ -1,258 +1,185 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* python.c - frames of CPython by their offsets; see python.h. */
+/* python.c - the interpreter of a process, its threads, and one thread's frames as text. */
 #include "stacks/python.h"
 
 #include <errno.h>
-#include <string.h>
+#include <stdlib.h>
 
-#define THREADS 1024u  /* of an interpreter, at most, */
-#define INTERPS 8u     /* and those */
-#define TABLE   16384u /* bytes of a line table that are looked at */
+#include "stacks/pyimpl.h"
+#include "stacks/stack.h"
 
-#define STATE   32u /* of a str, in all of them */
-#define CSTACK  3u  /* owner of a frame that only marks where C called */
-#define PY_NONE UINT32_MAX
+#define INTERPS 64u
 
-static const struct layout {
-	uint32_t minor, interps, interp_next, threads, thread_next, id, frame, current;
-	uint32_t code, previous, instr, owner, filename, name, first, table, bytecode;
-	uint32_t ascii, compact;
-} layouts[] = {
-#define PY(...) { __VA_ARGS__ },
-#include "stacks/python.tbl.h"
-};
-
-static const struct layout *layout_of(uint32_t version)
-{
-	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
-		if (version >> 16 == (3u << 8 | layouts[i].minor))
-			return &layouts[i];
-	return NULL;
-}
+static const uint32_t tid_at[] = { 720, 48, 56 }; /* in a pthread_t: glibc, musl */
 
 bool python_known(uint32_t version)
 {
-	return layout_of(version) != NULL;
+	return py_layout_known(version);
 }
 
-/* 0: there is none, or it cannot be read. */
-static uint64_t word(const struct python *p, uint64_t addr)
+int python_new(struct python **out, const struct python_opts *o)
+{
+	uint64_t words[PY_WORDS] = { 0 };
+	struct python *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->o = *o;
+	if (!o->runtime || !py_read(p, o->runtime, words, sizeof(words)) ||
+	    py_layout(&p->l, o->version, words)) {
+		python_free(p);
+		return -ENOENT;
+	}
+	py_codes_clear(p);
+	*out = p;
+	return 0;
+}
+
+void python_free(struct python *p)
+{
+	if (!p)
+		return;
+	map_fini(&p->codes);
+	map_fini(&p->lines);
+	free(p->code);
+	free(p->text);
+	free(p);
+}
+
+/* --- threads --- */
+
+static uint64_t word_at(const struct python *p, uint64_t addr)
 {
 	uint64_t v = 0;
 
-	return p->read(p->arg, addr, &v, sizeof(v)) < 0 ? 0 : v;
+	return py_read(p, addr, &v, sizeof(v)) ? v : 0;
 }
 
-/* A str; what is beyond ASCII becomes '?'. Of a path the last part. */
-static void text(const struct python *p, const struct layout *l, uint64_t at, bool path, char *out,
-		 size_t cap)
+/* 3.10 does not keep the kernel's number of a thread; libc does, always at the same place. */
+static uint32_t tid_of_self(const struct python *p, uint64_t self)
 {
-	unsigned char raw[512];
-	uint64_t len = word(p, at + 16), from;
-	uint32_t state = 0, kind;
-	size_t n = 0;
-	char *slash;
+	uint32_t tid = 0;
 
-	*out = '\0';
-	if (p->read(p->arg, at + STATE, &state, sizeof(state)) < 0)
-		return;
-	kind = state >> 2 & 7;
-	if (kind != 1 && kind != 2 && kind != 4)
-		return;
-	from = at + (state >> 6 & 1 ? l->ascii : l->compact);
-	/* Of a long path the end says where. */
-	if (len > cap - 1) {
-		from += path ? (len - (cap - 1)) * kind : 0;
-		len = cap - 1;
-	}
-	if (len * kind > sizeof(raw))
-		len = sizeof(raw) / kind;
-	if (p->read(p->arg, from, raw, (size_t)len * kind) < 0)
-		return;
-	for (; n < len; n++) {
-		bool plain = raw[n * kind] >= 32 && raw[n * kind] < 127;
-
-		for (uint32_t k = 1; k < kind; k++)
-			plain &= !raw[n * kind + k];
-		out[n] = plain ? (char)raw[n * kind] : '?';
-	}
-	out[n] = '\0';
-	slash = path ? strrchr(out, '/') : NULL;
-	if (slash)
-		memmove(out, slash + 1, strlen(slash));
-}
-
-/* --- lines: PEP 626's table, entries of 1 to 8 code units --- */
-
-struct cursor {
-	const unsigned char *b;
-	size_t at, n;
-};
-
-static uint32_t varint(struct cursor *c)
-{
-	uint32_t v = 0, shift = 0;
-
-	while (c->at < c->n && shift < 30) {
-		unsigned char b = c->b[c->at++];
-
-		v |= (uint32_t)(b & 63) << shift;
-		shift += 6;
-		if (!(b & 64))
-			break;
-	}
-	return v;
-}
-
-static int32_t svarint(struct cursor *c)
-{
-	uint32_t v = varint(c);
-
-	return v & 1 ? -(int32_t)(v >> 1) : (int32_t)(v >> 1);
-}
-
-/* How many lines an entry goes on; it is left behind its bytes. */
-static int32_t entry(struct cursor *c, uint32_t code)
-{
-	int32_t d = 0;
-
-	if (code == 14 || code == 13) {
-		d = svarint(c);
-		for (int i = 0; code == 14 && i < 3; i++)
-			varint(c);
-	} else if (code >= 10 && code <= 12) {
-		d = (int32_t)code - 10;
-		c->at += 2;
-	} else if (code < 10) {
-		c->at += 1;
-	}
-	return d;
-}
-
-/* Since 3.11: entries of 1 to 8 code units. */
-static int64_t line_new(struct cursor *c, int64_t line, uint64_t unit)
-{
-	uint64_t at = 0;
-
-	while (c->at < c->n) {
-		unsigned char b = c->b[c->at++];
-
-		line += entry(c, b >> 3 & 15);
-		at += (b & 7) + 1u;
-		if (unit < at)
-			return line;
-	}
+	for (size_t i = 0; self && i < sizeof(tid_at) / sizeof(tid_at[0]); i++)
+		if (py_read(p, self + tid_at[i], &tid, sizeof(tid)) && tid && tid <= 1u << 22)
+			return tid;
 	return 0;
 }
 
-/* 3.10: pairs of bytes, how far the code goes on and the lines. */
-static int64_t line_old(struct cursor *c, int64_t line, uint64_t unit)
+static uint64_t gil_of(const struct python *p, uint64_t interp)
 {
-	uint64_t at = 0;
-
-	for (; c->at + 1 < c->n; c->at += 2) {
-		int8_t d = (int8_t)c->b[c->at + 1];
-
-		line += d == -128 ? 0 : d;
-		at += c->b[c->at];
-		if (2 * unit < at)
-			return line;
-	}
-	return 0;
+	return p->l.minor < 12 ? p->o.runtime + p->l.gil : word_at(p, interp + p->l.gil);
 }
 
-static uint32_t line_of(const struct python *p, const struct layout *l, uint64_t code,
-			uint64_t frame)
+/* The next state, or 0. */
+static uint64_t fill(const struct python *p, uint64_t state, struct python_id *t)
 {
-	unsigned char raw[TABLE];
-	uint64_t table = word(p, code + l->table), len = word(p, table + 16);
-	struct cursor c = { .b = raw };
-	uint32_t first = 0, number = 0;
-	int64_t line;
+	unsigned char raw[PY_THREAD_COPY];
+	uint64_t frame;
 
-	if (p->read(p->arg, code + l->first, &first, sizeof(first)) < 0)
+	if (!py_read(p, state, raw, p->l.thread_copy))
 		return 0;
-	c.n = len > TABLE ? TABLE : (size_t)len;
-	if (!table || p->read(p->arg, table + 32, raw, c.n) < 0)
-		return first;
-	if (l->bytecode == PY_NONE) {
-		p->read(p->arg, frame + l->instr, &number, sizeof(number));
-		line = line_old(&c, first, number);
-	} else {
-		line = line_new(&c, first, (word(p, frame + l->instr) - (code + l->bytecode)) / 2);
+	frame = py_word(raw + p->l.frame);
+	t->runs = frame && (p->l.current == PY_NONE || word_at(p, frame + p->l.current));
+	t->state = state;
+	t->interp = py_word(raw + p->l.interp);
+	t->self = py_word(raw + p->l.self);
+	t->tid = p->l.id == PY_NONE ? tid_of_self(p, t->self) : py_half(raw + p->l.id);
+	return py_word(raw + p->l.next);
+}
+
+size_t python_threads(struct python *p, struct python_id *out, size_t cap)
+{
+	uint64_t interp = word_at(p, p->o.runtime + p->l.interps);
+	size_t n = 0, left = PYTHON_THREADS;
+
+	for (uint32_t i = 0; interp && i < INTERPS; i++) {
+		uint64_t state = word_at(p, interp + p->l.threads);
+
+		for (; state && n < cap && left; left--) {
+			struct python_id t = { 0 };
+
+			state = fill(p, state, &t);
+			/* A list that was changed meanwhile leads elsewhere. */
+			if (t.state && t.interp == interp)
+				out[n++] = t;
+		}
+		interp = word_at(p, interp + p->l.interp_next);
 	}
-	return line > 0 && line < INT32_MAX ? (uint32_t)line : first;
+	return n;
 }
 
-/* --- frames --- */
-
-/* 3.13 says where its own things are; free threading moves others, too. */
-static bool moved(const struct python *p, struct layout *l)
+const struct python_id *python_thread_of(struct python *p, const struct python_id *all, size_t n,
+					 uint32_t tid, uint64_t self)
 {
-	uint64_t at[3] = { 0 };
-	char cookie[8];
+	const struct python_id *idle = NULL, *best = NULL;
 
-	if (l->minor < 13 || p->read(p->arg, p->runtime, cookie, sizeof(cookie)) < 0 ||
-	    memcmp(cookie, "xdebugpy", sizeof(cookie)))
-		return true;
-	if (word(p, p->runtime + 16) ||
-	    p->read(p->arg, p->runtime + 40, &at[0], sizeof(at[0])) < 0 ||
-	    p->read(p->arg, p->runtime + 64, &at[1], 2 * sizeof(at[0])) < 0)
-		return false;
-	l->interps = (uint32_t)at[0];
-	l->interp_next = (uint32_t)at[1];
-	l->threads = (uint32_t)at[2];
-	return true;
+	for (size_t i = 0; i < n; i++) {
+		if (self ? all[i].self != self : all[i].tid != tid)
+			continue;
+		idle = idle ? idle : &all[i];
+		/* The newest interpreter is first. Before 3.13 its state may have been made by this
+		 * thread and be run by another. */
+		if (all[i].runs && (!best || p->l.minor < 13))
+			best = &all[i];
+	}
+	if (best)
+		return best;
+	/* A child of a fork may still have the numbers of its parent. */
+	for (size_t i = 0; i < n && !self && !idle; i++)
+		if (tid_of_self(p, all[i].self) == tid)
+			idle = &all[i];
+	return idle;
 }
 
-static uint64_t thread_of(const struct python *p, const struct layout *l, pid_t tid, uint64_t self)
+void python_thread(struct python *p, const struct python_id *id, struct python_thread *out)
 {
-	uint64_t interp = word(p, p->runtime + l->interps), left = THREADS;
-	uint64_t id = l->minor < 11 ? self : (uint64_t)tid;
-
-	for (uint32_t i = 0; interp && i < INTERPS; i++, interp = word(p, interp + l->interp_next))
-		for (uint64_t t = word(p, interp + l->threads); t && left;
-		     t = word(p, t + l->thread_next), left--)
-			if (word(p, t + l->id) == id)
-				return t;
-	return 0;
+	*out = (struct python_thread){ .id = *id, .gil = gil_of(p, id->interp) };
 }
 
-static void add_frame(const struct python *p, const struct layout *l, uint64_t frame, uint64_t code,
-		      struct stack *out)
-{
-	unsigned char owner = 0;
-	char name[96], file[64];
+/* --- a stack as text --- */
 
-	if (l->owner != PY_NONE)
-		p->read(p->arg, frame + l->owner, &owner, 1);
-	if (owner == CSTACK && l->minor > 11)
-		return;
-	text(p, l, word(p, code + l->name), false, name, sizeof(name));
-	text(p, l, word(p, code + l->filename), true, file, sizeof(file));
-	stack_add(out, *name ? name : "?", *file ? file : "?", line_of(p, l, code, frame));
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
 }
 
-int python_stack(const struct python *p, pid_t tid, uint64_t self, struct stack *out)
+static int append(struct python *p, struct python_thread *t, struct stack *out)
 {
-	const struct layout *known = layout_of(p->version);
-	struct layout l;
-	uint64_t thread, frame, code;
-	size_t was = out->n;
+	struct python_sample *s = malloc(sizeof(*s));
+	struct python_place at;
+	int err = s ? python_sample(p, t, NULL, 0, NULL, s) : -ENOMEM;
 
-	if (!known)
-		return -ENOENT;
-	l = *known;
-	thread = moved(p, &l) ? thread_of(p, &l, tid, self) : 0;
-	frame = thread ? word(p, thread + l.frame) : 0;
-	if (frame && l.current != PY_NONE)
-		frame = word(p, frame + l.current);
-	for (uint32_t i = 0; frame && i < 2 * STACK_FRAMES;
-	     i++, frame = word(p, frame + l.previous)) {
-		code = word(p, frame + l.code);
-		if (!code)
+	for (size_t i = 0; !err && i < s->n; i++) {
+		python_place(p, &s->frame[i], 0, &at);
+		if (out->n == STACK_FRAMES)
 			break;
-		add_frame(p, &l, frame, code, out);
+		stack_add(out, at.name, last_part(at.file), at.line);
+		out->frame[out->n - 1].entry = s->frame[i].entry;
 	}
-	return out->n > was ? 0 : -ENOENT;
+	free(s);
+	return err;
+}
+
+int python_stack(const struct python_opts *o, uint64_t self, struct stack *out)
+{
+	struct python_id *all = malloc(PYTHON_THREADS * sizeof(*all));
+	const struct python_id *id;
+	struct python_thread t;
+	struct python *p = NULL;
+	int err = all ? python_new(&p, o) : -ENOMEM;
+
+	if (!err) {
+		id = python_thread_of(p, all, python_threads(p, all, PYTHON_THREADS), 0, self);
+		err = id ? 0 : -ENOENT;
+	}
+	if (!err) {
+		python_thread(p, id, &t);
+		err = append(p, &t, out);
+	}
+	python_free(p);
+	free(all);
+	return err;
 }

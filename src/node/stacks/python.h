@@ -1,30 +1,136 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * python.h - where a thread of CPython stands, read from outside.
+ * python.h - where a thread of CPython stands, read from outside while it runs.
  *
- * Nothing runs in the process: its interpreter's structures are followed by reading its memory, so
- * that it works for one that hangs in C with the GIL held. What is read may change meanwhile, and
- * may be made up: every pointer, length and loop is bounded, and a text is at worst wrong.
+ * Nothing runs in the process and nothing stops it: its interpreter's structures are read as it
+ * goes on. So that a stack is of one moment, all that it needs is copied by one read: the thread's
+ * state, the lock, and the used part of the data stack, at addresses known from the sample before.
+ * The frames are followed in the copy.
+ *
+ * From 3.11 on frames lie one behind the other in the chunks of a data stack, each as long as its
+ * code object says. So they are found from the outside in, and the links from the inside out must
+ * agree: a frame that was overwritten while it was copied does not fit. Frames of generators, and
+ * before 3.11 all, are elsewhere: they are read where they were last time, else by a read of their
+ * own.
+ *
+ * What is read may change meanwhile and may be made up: every pointer, length and loop is bounded,
+ * and a text is at worst wrong.
  */
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "stacks/stack.h"
+#include "model/sample.h"
 
-/* All `n` bytes, or -errno. */
-typedef int python_read_fn(void *arg, uint64_t addr, void *out, size_t n);
+struct stack;
 
-struct python {
+/* A part of the memory of the process, to be copied. */
+struct python_piece {
+	uint64_t addr;
+	void *to;
+	size_t n;
+};
+
+/* Copies them in order, by one system call where it can. Returns how many are there whole: it ends
+ * with the first that cannot be read. */
+typedef size_t python_read_fn(void *arg, const struct python_piece *p, size_t n);
+
+struct python;
+
+struct python_opts {
 	python_read_fn *read;
-	void *arg;
+	void *arg;        /* borrowed */
 	uint64_t runtime; /* where its _PyRuntime is */
-	uint32_t version; /* its Py_Version: 0x030b02f0; what is behind the minor is not needed */
+	uint32_t version; /* its Py_Version: 0x030b02f0 */
 };
 
 /* Is the layout of this version known? */
 bool python_known(uint32_t version);
-/* Appends the frames of the thread, innermost first; self: its pthread_t. -ENOENT: it runs no Python. */
-int python_stack(const struct python *p, pid_t tid, uint64_t self, struct stack *out);
+/* -ENOENT: an interpreter that is not known, or none. -ENOMEM. */
+int python_new(struct python **out, const struct python_opts *o);
+void python_free(struct python *p);
+
+/* --- its threads --- */
+
+#define PYTHON_CHUNKS  12u
+#define PYTHON_OUTSIDE 64u
+#define PYTHON_THREADS 8192u /* of a process that are looked at */
+
+struct python_id {
+	uint64_t state;  /* its PyThreadState */
+	uint64_t interp; /* its interpreter */
+	uint64_t self;   /* its pthread_t */
+	uint32_t tid;    /* as its PID namespace counts; 0: not known */
+	bool runs;       /* it has frames */
+};
+
+/* A thread, and where its things were last time. */
+struct python_thread {
+	struct python_id id; /* .state 0: not known */
+	uint64_t gil, cframe, outermost;
+	struct {
+		uint64_t addr;
+		uint32_t used;  /* bytes, with its head */
+	} chunk[PYTHON_CHUNKS]; /* innermost first */
+	uint32_t chunks;
+	uint64_t outside[PYTHON_OUTSIDE]; /* frames in no chunk, */
+	uint32_t outsides, moving;        /* and how many of them are no frames of C: the first */
+	uint32_t strange;                 /* samples with another outermost frame */
+};
+
+/* All threads of all interpreters, at most `cap`; as far as they can be read. */
+size_t python_threads(struct python *p, struct python_id *out, size_t cap);
+/* The one with this number; self: its pthread_t, 0: not known. NULL: none. A thread has a state in each
+ * interpreter that it was in: the innermost that has frames is taken. */
+const struct python_id *python_thread_of(struct python *p, const struct python_id *all, size_t n,
+					 uint32_t tid, uint64_t self);
+/* For python_sample(). */
+void python_thread(struct python *p, const struct python_id *id, struct python_thread *out);
+
+/* --- a sample --- */
+
+struct python_frame {
+	uint64_t code;  /* the code object */
+	uint64_t instr; /* the instruction: an address; before 3.11 its number */
+	bool entry;     /* C called it: the outermost frame that its interpreter loop runs */
+};
+
+struct python_sample {
+	struct python_frame frame[STACK_FRAMES_MAX]; /* innermost first */
+	size_t n;
+	uint8_t flags; /* SAMPLE_GC, SAMPLE_UNCERTAIN, SAMPLE_CUT */
+	uint64_t gil;  /* where the lock of its interpreter is; 0: not known, */
+	uint32_t gil_bytes;
+	uint64_t holder; /* and the state of the thread that has it; 0: none has */
+};
+
+/*
+ * What the thread runs. -ENOENT: no Python now. -ESTALE: `t` is no such thread any more. -EAGAIN: it
+ * changes too fast.
+ * `more`: pieces that are copied by the same read, behind its own; *more_read: how many are there.
+ */
+int python_sample(struct python *p, struct python_thread *t, const struct python_piece *more,
+		  size_t mores, size_t *more_read, struct python_sample *out);
+
+/* --- names --- */
+
+struct python_place {
+	const char *name, *file; /* UTF-8; borrowed until the next call with this `p` */
+	uint64_t hash;           /* of both */
+	uint32_t line;           /* 0: not known */
+	bool user;               /* code of the program: FRAME_USER */
+};
+
+/* Of a frame; now_ns: code objects are looked at again when they were not for a while. */
+void python_place(struct python *p, const struct python_frame *f, uint64_t now_ns,
+		  struct python_place *out);
+/* Is a file with that path the program's own? */
+bool python_is_user(const char *path);
+
+/* --- a stack as text --- */
+
+/* Appends the frames of the thread with that pthread_t, innermost first. -ENOENT: it runs no Python. */
+int python_stack(const struct python_opts *o, uint64_t self, struct stack *out);

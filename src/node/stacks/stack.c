@@ -27,6 +27,7 @@ void stack_add(struct stack *s, const char *name, const char *file, uint32_t lin
 	close_up(f->name);
 	close_up(f->file);
 	f->line = line;
+	f->entry = false;
 }
 
 void frame_text(const struct frame *f, char out[FRAME_TEXT])

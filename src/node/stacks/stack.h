@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,6 +19,7 @@ struct frame {
 	char name[96];
 	char file[64]; /* of a Python frame; of others the library */
 	uint32_t line; /* 0: none */
+	bool entry;    /* of Python: the outermost one that its interpreter's loop runs */
 };
 
 struct stack {

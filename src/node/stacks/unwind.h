@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unwind.h - from registers and bytes of a stack to frames, by elfutils, with no thread stopped. */
+/* unwind.h - where a thread that is seized stands, native and Python frames of one moment. */
 #pragma once
 
 #include <sys/types.h>
 
-#include "stacks/seize.h"
+#include "stacks/native.h"
 #include "stacks/stack.h"
 
 struct unwind;
 
-/* mem_fd: its /proc/PID/mem; borrowed. */
-int unwind_new(struct unwind **out, pid_t pid, int mem_fd);
+/* n: shared by all processes; mem_fd: its /proc/PID/mem; both borrowed. */
+int unwind_new(struct unwind **out, struct native *n, pid_t pid, int mem_fd);
 void unwind_free(struct unwind *u);
-/* Native frames down to the interpreter, if the thread is in one, and then those of Python. */
-void unwind_stack(struct unwind *u, pid_t tid, const struct snap *s, struct stack *out);
+/*
+ * Stops the thread, copies its stack, reads its Python frames, and lets it go; then the copy is
+ * unwound. Python frames stand where the interpreter's loop runs them. Errors are seize_stop()'s.
+ */
+int unwind_stack(struct unwind *u, pid_t tid, struct stack *out);

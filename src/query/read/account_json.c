@@ -16,7 +16,7 @@ void account_json(struct json *j, const char *key, const struct account *a)
 	json_open(j, key, '{');
 	json_members(j, J_U64("emitted", a->emitted), J_U64("stored", a->stored),
 		     J_U64("overwritten", a->overwritten), J_U64("in_flight", a->in_flight),
-		     J_U64("lost", account_lost(a)));
+		     J_U64("lost", account_lost(a)), J_U64("samples", a->samples));
 	json_open(j, "lost_by", '{');
 	for (uint32_t i = 0; i < ACCOUNT_LOSSES; i++)
 		if (a->lost[i] || reason[i])

@@ -503,4 +503,5 @@ void account_add(struct account *into, const struct account *a)
 	for (uint32_t i = 0; i < ACCOUNT_LOSSES; i++)
 		into->lost[i] += a->lost[i];
 	into->untold += a->untold;
+	into->samples += a->samples;
 }

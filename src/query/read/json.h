@@ -50,6 +50,10 @@ void findings_some_json(struct json *j, const struct trace *t, const struct find
 /* The time of a step of the window under the change for a finding; 0: not replayed. */
 uint64_t replay_step_ns(const struct replay *r, enum family k);
 
+/* samples_json.c: where threads were; `most` rows and stacks of each kind */
+void samples_json(struct json *j, const struct insight *in, const struct samples_want *w,
+		  size_t most);
+
 /* diff_json.c; what the two sides are called; NULL: parts of one run */
 void diff_json(struct json *j, const struct diff *d, const char *a, const char *b);
 void diff_findings_json(struct json *j, const struct findings *a, const struct findings *b);

@@ -11,7 +11,7 @@
  */
 #ifdef TABLE
 /* clang-format off */
-TABLE(EVENT,      event,      ~0u)
+TABLE(EVENT,      event,      ~(1u << EVENT_SAMPLE)) /* a sample is no work: samples.c */
 TABLE(STEP,       step,       1u << EVENT_STEP)
 TABLE(RANGE,      range,      1u << EVENT_RANGE)
 TABLE(KERNEL,     kernel,     1u << EVENT_KERNEL)

@@ -276,6 +276,11 @@ static const struct small_def defs[] = {
 	  "members INTEGER,peer INTEGER,count INTEGER,kib INTEGER,issued INTEGER,done INTEGER,sum_ns INTEGER,"
 	  "min_ns INTEGER,max_ns INTEGER,exposed_ns INTEGER,first_ns INTEGER,first_dur_ns INTEGER,"
 	  "last_ns INTEGER,last_dur_ns INTEGER", false, fill_exchange },
+	{ "sample", "ts INTEGER,wall INTEGER,process INTEGER,pid INTEGER,tid INTEGER,state TEXT,detail INTEGER,"
+	  "stack INTEGER,blame TEXT,weight INTEGER,gc INTEGER,holder INTEGER,uncertain INTEGER,cut INTEGER",
+	  true, fill_sample },
+	{ "stack", "id INTEGER,depth INTEGER,frame INTEGER,kind TEXT,function TEXT,file TEXT,line INTEGER,"
+	  "user INTEGER,scanned INTEGER,inlined INTEGER", false, fill_stack },
 	{ "telemetry", "wall INTEGER,metric TEXT,device TEXT,labels TEXT,unit TEXT,value REAL", false, fill_telemetry },
 	{ "journal", "wall INTEGER,what TEXT,text TEXT,kind TEXT,process INTEGER,pid INTEGER,rank INTEGER,job TEXT,fields TEXT", false, fill_journal },
 };

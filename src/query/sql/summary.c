@@ -108,7 +108,7 @@ int fill_summary(struct cells *c, struct sql_source *src, const struct small_ask
 {
 	/* A counter's or mark's duration says nothing. */
 	struct filter f = { .kinds = ~(1u << EVENT_COUNTER | 1u << EVENT_MARK | 1u << EVENT_FLOW |
-				       1u << EVENT_ALLOC) };
+				       1u << EVENT_SAMPLE | 1u << EVENT_ALLOC) };
 	uint32_t *track_of = merge_tracks(&src->dict);
 	struct batch *b = calloc(1, sizeof(*b));
 	struct sums s = { 0 };

@@ -85,6 +85,8 @@ static void by_column(const uint8_t *data, size_t len, const struct event_column
 
 static void read_small(const struct seal *s, const uint8_t *body)
 {
+	struct stack_frame frame[STACK_FRAMES_MAX];
+	struct stack_row stack;
 	struct journal_entry e;
 	char old[ENTRY_OLD];
 	struct process p;
@@ -97,6 +99,7 @@ static void read_small(const struct seal *s, const uint8_t *body)
 	row_get_track(s, body, &l);
 	row_get_geo(s, body, &g);
 	row_get_entry(s, body, &e, old);
+	row_get_stack(s, body, &stack, frame);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

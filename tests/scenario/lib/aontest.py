@@ -68,7 +68,7 @@ def data():
 def find(name):
     """A program of the build, wherever Meson put it."""
     for p in (BUILD / name, BUILD / "tests" / "app" / name, BUILD / "src" / "node" / "daemon" / name,
-              BUILD / "src" / "ui" / "cli" / name, BUILD / "src" / "node" / "collect" / name, BUILD / "src" / "node" / "stacks" / name, BUILD / "src" / "app" / "client" / name,
+              BUILD / "src" / "ui" / "cli" / name, BUILD / "src" / "node" / "collect" / name, BUILD / "src" / "node" / "stacks" / name, BUILD / "src" / "node" / "sample" / name, BUILD / "src" / "app" / "client" / name,
               BUILD / "src" / "app" / "probe" / "nvtx" / name, BUILD / "src" / "app" / "probe" / "cuda" / name,
               BUILD / "src" / "app" / "probe" / "nccl" / name, BUILD / "bench" / "lab" / name):
         if p.is_file():
@@ -108,9 +108,9 @@ class Daemon:
     def start(self, wait=60.0):
         args = [*self.wrap, self.exe or find("aond"), "--run-dir", str(self.place.run), "--store",
                 str(self.place.store), *self.extra]
-        # Left out steps are a test's own business.
+        # Left out steps are a test's own business, and so are samples, which are records of no program.
         # And on machines that are busy, or under a sanitizer, aond takes what it takes.
-        for k, v in {"measure": "off", "cpu_percent": 100, **self.sets}.items():
+        for k, v in {"measure": "off", "sample": "off", "cpu_percent": 100, **self.sets}.items():
             args += ["--set", f"{k}={v}"]
         env = {**os.environ, **(self.env or {})}
         self.proc = subprocess.Popen(args, stdin=subprocess.DEVNULL,

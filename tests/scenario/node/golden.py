@@ -107,7 +107,7 @@ def upgraded(name, was):
         ok(not d and [x["kind"] for x in lines[n:]] == ["start", "stop"] and lines[-1]["version"],
            f"{name}: aond writes on, typed, and changes no line", (d[:3], lines[n:]))
         r = run(find("aon"), "store", "stat", "--json", p.store)
-        ok(json.loads(r.stdout)["version"] == 3 and check(p.store), f"{name}: it is of version 3 now, and sound", r)
+        ok(json.loads(r.stdout)["version"] == 4 and check(p.store), f"{name}: it is of version 4 now, and sound", r)
 
 
 for name, said in answers(find("aon")):

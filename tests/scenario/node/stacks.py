@@ -6,13 +6,13 @@ When a job hangs, aond asks the same of its ranks."""
 import json
 import os
 import pathlib
-import shutil
 import signal
 import subprocess
 import sys
 
 import aonschema
-from aontest import ROOT, BUILD, SANITIZED, Daemon, Place, aon, app, app_env, done, find, ok, skip, skip_all, wait_for
+from aonsample import pythons
+from aontest import ROOT, BUILD, SANITIZED, Daemon, Place, aon, app, app_env, done, find, ok, skip, wait_for
 
 SOURCE = ROOT / "python"
 # Says when it is there, and stays until its input ends.
@@ -42,6 +42,40 @@ for i in range(50):
 with aon.step():
     load_batch() if sys.argv[1] == "2" else all_reduce()
 """
+# Computes and sleeps in turn, each in a function of its own.
+TURNS = """
+import time
+def computes():
+    for i in range(30000):
+        pass
+def waits():
+    time.sleep(0.002)
+print("there", flush=True)
+while True:
+    computes()
+    waits()
+"""
+# Python calls C, which calls Python.
+BETWEEN = """
+import sys
+def inner(x):
+    sys.stdin.read()
+def sorts():
+    sorted([1], key=inner)
+print("there", flush=True)
+sorts()
+"""
+# Counts the signals that reach it: each writes a byte, before Python runs.
+COUNTS = """
+import os, signal, sys, threading
+r, w = os.pipe()
+os.set_blocking(w, False)
+signal.signal(signal.SIGRTMIN, lambda *_: None)
+signal.set_wakeup_fd(w)
+print("there", flush=True)
+sys.stdin.read()
+print(len(os.read(r, 65536)), flush=True)
+"""
 
 
 def start(exe, code, *args, env=None):
@@ -63,17 +97,6 @@ def end(*procs):
         p.wait()
         p.stdin.close()
         p.stdout.close()
-
-
-def pythons():
-    """Of the versions whose structures are known, those that run here."""
-    for minor in (10, 11, 12, 13):
-        kept = pathlib.Path(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))) / "versions"
-        for exe in (sys.executable, shutil.which(f"python3.{minor}"), *kept.glob(f"3.{minor}.*/bin/python3.{minor}")):
-            if exe and subprocess.run([exe, "-c", f"import sys; sys.exit(sys.version_info[:2] != (3, {minor}))"],
-                                      capture_output=True).returncode == 0:
-                yield minor, exe
-                break
 
 
 def frames(exe, minor):
@@ -99,6 +122,50 @@ def frames(exe, minor):
         end(*procs)
 
 
+def one_instant(exe, minor):
+    """Native and Python frames are of the same stop: who sleeps does not compute."""
+    p = start(exe, TURNS)
+    p.stdout.readline()
+    said = [json.loads(aon("stacks", "--json", p.pid).stdout)["groups"][0]["frames"] for _ in range(40)]
+    end(p)
+    stacks = [([f["name"] for f in s if not f["line"]], [f["name"] for f in s if f["line"]]) for s in said]
+    wrong = [s for s in stacks if any("sleep" in n or "select" in n for n in s[0]) and s[1][0] != "waits"]
+    ok(not wrong and any(s[1][0] == "waits" for s in stacks), f"Python 3.{minor}: of 40 stacks none mixes two moments", wrong)
+
+
+def between(exe, minor):
+    """C that a Python function called, and that calls Python, stands between the two."""
+    p = start(exe, BETWEEN)
+    p.stdout.readline()
+    wait_for(lambda: pathlib.Path(f"/proc/{p.pid}/syscall").read_text().startswith("0 0x0 "), 20)
+    got = [f["name"].rsplit(".", 1)[-1] for f in json.loads(aon("stacks", "--json", p.pid).stdout)["groups"][0]["frames"]]
+    end(p)
+    if not any("sort" in n and n != "sorts" for n in got):
+        skip(f"Python 3.{minor}: C between lines", f"its functions have no names: {got}")
+        return
+    at = [got.index("inner"), next(i for i, n in enumerate(got) if "sort" in n and n != "sorts"), got.index("sorts"), got.index("<module>")]
+    ok(at == sorted(at) and at[0] > 0, f"Python 3.{minor}: C between lines of Python stands there", got)
+
+
+def signals():
+    """Who is looked at while signals come gets all of them."""
+    p = start(sys.executable, COUNTS)
+    p.stdout.readline()
+    looks = [subprocess.Popen([find("aon-stacks"), str(p.pid)], stdout=subprocess.DEVNULL) for _ in range(3)]
+    sent = 0
+    while sent < 3000 and (sent < 1000 or any(x.poll() is None for x in looks)):
+        os.kill(p.pid, signal.SIGRTMIN)
+        sent += 1
+        if sent % 100 == 0:
+            looks.append(subprocess.Popen([find("aon-stacks"), str(p.pid)], stdout=subprocess.DEVNULL))
+    for x in looks:
+        x.wait(30)
+    p.stdin.close()
+    got = p.stdout.readline().strip()
+    ok(p.wait(30) == 0 and got == str(sent), f"{sent} signals, {len(looks)} looks: none is lost", got)
+    p.stdout.close()
+
+
 def stopped():
     p = stays(sys.executable)
     os.kill(p.pid, signal.SIGSTOP)
@@ -118,10 +185,10 @@ def stopped():
 def attached():
     """What can be seen of a process: one that nobody records, and one that aond does."""
     p = stays(sys.executable)
-    r = aon("attach", p.pid)
-    ok(r.returncode == 0 and "probes    none" in r.stdout and "    all_reduce (<string>:4)" in r.stdout and "next  aon run -- " in r.stdout,
+    r = aon("attach", p.pid, "--seconds", 2)
+    ok(r.returncode == 0 and "probes    none" in r.stdout and "<string>:4 all_reduce" in r.stdout and "next  aon run -- " in r.stdout,
        "aon attach: not recorded, but its stack is readable; aon run is next", r)
-    said = json.loads(aon("attach", "--json", p.pid).stdout)
+    said = json.loads(aon("attach", "--json", p.pid, "--seconds", 2).stdout)
     ok(not aonschema.check(said) and said["recorded"] is not True and not said["probes"] and said["capture"] is None
        and "all_reduce (<string>:4)" in said["stack"], "and as JSON", (said, aonschema.check(said)[:3]))
     end(p)
@@ -230,7 +297,7 @@ def hang():
             said = json.loads(aon(cmd, "--json", p.store).stdout)
             ok([a["ranks"] for a in said["alarms"] if a["kind"] == "hang_stacks"] == [[0, 1], [2]] and not aonschema.check(said),
                f"aon {cmd} --json as well", (said["alarms"], aonschema.check(said)[:3]))
-        r = aon("attach", "--json", procs[2].pid, env={**os.environ, "AON_RUN_DIR": str(p.run)})
+        r = aon("attach", "--json", "--seconds", 1, procs[2].pid, env={**os.environ, "AON_RUN_DIR": str(p.run)})
         said = json.loads(r.stdout)
         ok(said["recorded"] and said["detail"] == "normal" and "libaon" in said["probes"] and said["capture"] == f"aon capture --pid {procs[2].pid}",
            "aon attach: a process that is recorded can be captured", r)
@@ -243,17 +310,15 @@ def hang():
         for x in procs:
             x.stdout.close()
 
-
-try:
-    find("aon-stacks")
-except Exception:  # whatever find() says
-    skip_all("no libdw: aon-stacks was not built (tools/setup build gets it)")
 bads = [Bad(name) for name in BAD]
 known = list(pythons())
 for minor, exe in known:
     frames(exe, minor)
+    one_instant(exe, minor)
+    between(exe, minor)
 if not known:
-    skip("frames of Python", "no Python 3.10 to 3.13 here")
+    skip("frames of Python", "no Python 3.10 to 3.15 here")
+signals()
 stopped()
 attached()
 refused()

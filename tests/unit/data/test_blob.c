@@ -12,6 +12,18 @@ static struct blob_dec *dec;
 
 /* --- events --- */
 
+/* Of samples: what the format keeps. */
+static struct event as_kept(struct event ev)
+{
+	if (ev.kind == EVENT_SAMPLE) {
+		ev.start_ns -= ev.start_ns % SAMPLE_TICK_NS;
+		ev.corr = 0;
+		ev.flags = 0;
+		ev.depth = 0;
+	}
+	return ev;
+}
+
 static struct event anything(uint64_t i)
 {
 	struct event ev = { .start_ns = kit_random() >> (kit_random() % 64),
@@ -25,7 +37,7 @@ static struct event anything(uint64_t i)
 			    .flags = (uint8_t)kit_random(),
 			    .depth = (uint16_t)kit_random() };
 
-	return ev;
+	return as_kept(ev);
 }
 
 static struct event extreme(uint64_t i)
@@ -33,16 +45,16 @@ static struct event extreme(uint64_t i)
 	static const uint64_t edge[] = { 0, 1, UINT64_MAX, 1ull << 63, 127, 128, 16383, 16384 };
 	uint64_t v = edge[i % 8], w = edge[i / 8 % 8];
 
-	return (struct event){ .start_ns = v,
-			       .dur_ns = w,
-			       .a = v,
-			       .b = w,
-			       .name = (uint32_t)v,
-			       .corr = (uint32_t)w,
-			       .track = (uint32_t)(v ^ w),
-			       .kind = i % 15,
-			       .flags = (uint8_t)v,
-			       .depth = (uint16_t)w };
+	return as_kept((struct event){ .start_ns = v,
+				       .dur_ns = w,
+				       .a = v,
+				       .b = w,
+				       .name = (uint32_t)v,
+				       .corr = (uint32_t)w,
+				       .track = (uint32_t)(v ^ w),
+				       .kind = i % 27,
+				       .flags = (uint8_t)v,
+				       .depth = (uint16_t)w });
 }
 
 static struct event nested(uint64_t i)

@@ -308,7 +308,7 @@ static void test_bad_files(void)
 	test_bad_file("cut in its head", bad, -EBADMSG);
 	kit_write(bad, data, len / 2);
 	test_bad_file("cut in half", bad, -EBADMSG);
-	data[63] = 4;
+	data[63] = 5;
 	kit_write(bad, data, len);
 	test_bad_file("newer", bad, -EPROTO);
 	data[63] = 2;

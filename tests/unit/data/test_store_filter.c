@@ -26,6 +26,8 @@ static struct event made_up(uint32_t kinds, uint64_t from)
 	do
 		e.kind = kit_random() % EVENT_MAX;
 	while (!(kinds >> e.kind & 1));
+	if (e.kind == EVENT_SAMPLE)
+		e.start_ns -= e.start_ns % SAMPLE_TICK_NS;
 	return e;
 }
 
@@ -80,8 +82,10 @@ static bool passes(const struct store_filter *f, uint32_t process, const struct 
 			from = f->span ? f->span[2 * i] : from;
 			to = f->span ? f->span[2 * i + 1] : to;
 		}
-	return mine && (!f->kinds || f->kinds >> e->kind & 1) && (!to || e->start_ns < to) &&
-	       e->start_ns + e->dur_ns >= from;
+	bool sample = e->kind == EVENT_SAMPLE; /* only where they are asked for, and moments */
+
+	return mine && (f->kinds ? f->kinds >> e->kind & 1 : !sample) &&
+	       (!to || e->start_ns < to) && e->start_ns + (sample ? 0 : e->dur_ns) >= from;
 }
 
 static struct sum plainly(const struct store_filter *f)

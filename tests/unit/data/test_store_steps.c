@@ -50,7 +50,7 @@ static void test_round_trip(void)
 		     b.n == 11 && after == last && store_new_steps(st, &after, see, &b) == 0 &&
 		     b.n == 11,
 	     "those after a number come once");
-	T_OK(store_stat(st, &stat) == 0 && stat.steps == 11 && stat.version == 3,
+	T_OK(store_stat(st, &stat) == 0 && stat.steps == 11 && stat.version == 4,
 	     "they are counted");
 	T_OK(store_node_get(st, &got) == 0 && !strcmp(got.host, "gpu-7") && !strcmp(got.rack, "r1"),
 	     "what the node is comes back");
@@ -90,7 +90,7 @@ static void make_old(const char *path)
 	if (sqlite3_open(path, &db) != SQLITE_OK ||
 	    sqlite3_exec(db,
 			 "PRAGMA journal_mode=DELETE;DROP TABLE step;DROP TABLE node;DROP TABLE "
-			 "series;DROP TABLE tele;"
+			 "series;DROP TABLE tele;DROP TABLE stack;"
 			 "PRAGMA user_version=1;PRAGMA journal_mode=WAL",
 			 NULL, NULL, NULL) != SQLITE_OK)
 		abort();
@@ -121,7 +121,7 @@ static void test_old(void)
 	     "a writer gives it what it lacks");
 	store_close(st);
 	T_OK(store_open_ro(&st, path, NULL) == 0 && store_each_step(st, &all, see, &a) == 0 &&
-		     a.n == 2 && store_stat(st, &stat) == 0 && stat.version == 3 &&
+		     a.n == 2 && store_stat(st, &stat) == 0 && stat.version == 4 &&
 		     stat.events == 100,
 	     "and nothing else has changed");
 	store_close(st);

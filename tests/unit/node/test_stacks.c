@@ -117,7 +117,10 @@ int main(void)
 	texts();
 	groups();
 	any();
-	T_OK(python_known(0x030b02f0) && python_known(0x030a0000) && !python_known(0x03630000),
+	T_OK(python_known(0x030b02f0) && python_known(0x030a0000) && python_known(0x030f02f0) &&
+		     !python_known(0x03630000),
 	     "layouts of versions that were never seen are not guessed");
+	T_OK(!python_known(0x030e00b1) && !python_known(0x030f00a5) && python_known(0x030b00b1),
+	     "nor those of pre-releases that move from one to the next");
 	return t_done();
 }

@@ -117,6 +117,15 @@ void finding_put(struct finding *f, const struct fact *some); /* up to one witho
 #define finding_facts(f, ...) finding_put(f, (const struct fact[]){ __VA_ARGS__, { 0 } })
 void finding_event(struct finding *f, const struct event *e); /* EVENT_NONE: none */
 void finding_gaps(struct finding *f, enum idle_cause cause);
+
+/* What samples of the process say of its gaps of these causes (bits): adds a line of what was seen,
+ * facts, and if one piece of code stands out what to do about it. */
+enum code_seen {
+	CODE_NONE, /* nothing was sampled */
+	CODE_FEW,  /* too little */
+	CODE_NAMED,
+};
+enum code_seen finding_code(const struct insight *in, struct finding *f, uint32_t causes);
 __attribute__((format(printf, 2, 3))) void finding_seen(struct finding *f, const char *fmt, ...);
 /* A time a step, or of the whole. */
 char *finding_time(const struct finding *f, char out[FMT_LEN], uint64_t ns);

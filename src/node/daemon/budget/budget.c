@@ -44,7 +44,7 @@ static void account_all(struct roster *r, uint64_t now)
 			continue;
 		cost_residual(&s->stream->cost, now, pool_residual(s->stream->pool));
 		tally_account(&s->stream->tally, &a); /* its row is of the last commit */
-		cost_account(&s->stream->cost, now, a.emitted, r->emit_ns);
+		cost_account(&s->stream->cost, now, a.emitted - a.samples, r->emit_ns);
 	}
 }
 

@@ -11,6 +11,7 @@ BUDGET(max_probe_cost,    "max of all processes with GPUs, per GPU, accounted", 
 BUDGET(fidelity,          "lowest of all processes",                      budget_fidelity(d), "processes recorded less", budget_lowered(d))
 BUDGET(measure,           "",                                           -1, "", 0)
 BUDGET(cpu_percent,       "since aond started",                         budget_cpu(d), "changes: events rolled up, records counted", count_get(COUNT_shed_moves))
+BUDGET(sample_cpu_percent, "of aon-sample, in the last seconds",        sampler_percent(&d->sampler), "changes: sampled less often, or not", d->sampler.moves)
 BUDGET(memory_mib,        "of aond, including pools",                     (double)d->rss / (1 << 20), "stops: events rolled up, records counted, processes refused", count_get(COUNT_memory_stops))
 BUDGET(pools_mib,         "pools of all processes",                     (double)d->roster.pool_bytes / (1 << 20), "processes refused", count_get(COUNT_refused_memory))
 BUDGET(queue_mib,         "waiting for the disk",                       (double)d->queue.bytes / (1 << 20), "batches and windows dropped", count_get(COUNT_batches_dropped) + count_get(COUNT_windows_dropped))

@@ -90,6 +90,8 @@ static void do_info(FILE *f, struct admin_client *c, char *arg)
 	fprintf(f, "version %s\npid %d\nuptime_s %llu\nsessions %u\nstore %s\n", AON_VERSION,
 		(int)getpid(), (unsigned long long)((clock_mono_ns() - d->start_ns) / 1000000000u),
 		d->roster.count, d->param.store.s);
+	fprintf(f, "sampled %zu\nsampling %s\n", d->sampler.conn.fd < 0 ? 0 : d->sampler.targets,
+		sampler_why(&d->sampler));
 }
 
 static void do_flush(FILE *f, struct admin_client *c, char *arg)

@@ -267,8 +267,14 @@ static int open_sockets(struct aond *d)
 	standing_read(&d->captures);
 	fd = listen_on(d, "telemetry", AON_TELEMETRY_NAME, 0660, &d->given[2]);
 	err = fd < 0 ? fd : telemetry_init(&d->telemetry, d, fd);
+	if (err)
+		goto fini_roster;
+	fd = listen_on(d, "sample", AON_SAMPLE_NAME, 0660, &d->given[3]);
+	err = fd < 0 ? fd : sampler_init(&d->sampler, d, fd);
 	if (!err)
 		return 0;
+	telemetry_fini(&d->telemetry);
+fini_roster:
 	if (fd >= 0)
 		close(fd);
 	fd = err;
@@ -286,6 +292,9 @@ static void close_sockets(struct aond *d)
 		rundir_unlink(&d->rundir, AON_SOCKET_NAME);
 	if (!d->given[2])
 		rundir_unlink(&d->rundir, AON_TELEMETRY_NAME);
+	if (!d->given[3])
+		rundir_unlink(&d->rundir, AON_SAMPLE_NAME);
+	sampler_fini(&d->sampler);
 	telemetry_fini(&d->telemetry);
 	admin_fini(&d->admin);
 }

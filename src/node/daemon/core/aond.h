@@ -19,6 +19,7 @@
 #include "daemon/session/session_list.h"
 #include "daemon/budget/shed.h"
 #include "daemon/stream/stream.h"
+#include "daemon/sample/sampler.h"
 #include "daemon/stream/telemetry.h"
 #include "daemon/stream/writer.h"
 
@@ -56,6 +57,7 @@ struct aond {
 	struct captures captures;
 	struct kineto kineto;
 	struct telemetry telemetry;
+	struct sampler sampler;
 	struct writer *writer;
 	struct watch signal, timer, done, parent; /* fds owned */
 	uint64_t start_ns, next_tick_ns, commit_ns, watchdog_ns;
@@ -63,7 +65,7 @@ struct aond {
 	uint64_t disk_day, disk_from;   /* the day, and store_written when it began */
 	uint64_t idle_at, idle_records; /* COUNT_records when last looked at, and given back */
 	bool stop, failed;
-	bool given[3]; /* sockets that the service manager made */
+	bool given[4]; /* sockets that the service manager made */
 };
 
 /* Defaults, the file, then --set. */

@@ -70,6 +70,7 @@ static void put_all(struct json *j, const struct aond *d)
 	put_counters(j);
 	broker_json(&d->broker, j);
 	leases_json(&d->leases, j);
+	sampler_json(&d->sampler, j);
 	json_open(j, "sessions", '[');
 	for (const struct sess *s = d->roster.first; s; s = s->next)
 		if (s->stream)

@@ -223,6 +223,7 @@ void aond_tick(struct aond *d)
 	broker_tick(&d->broker, (uint64_t)d->param.subscribe_events, d->shed.level >= SHED_EVENTS);
 	roster_tick(&d->roster, now);
 	telemetry_tick(&d->telemetry);
+	sampler_tick(&d->sampler, now);
 	texts_tick(d->plant.texts);
 	captures_tick(&d->captures, now);
 	leases_tick(&d->leases, now);

@@ -219,6 +219,7 @@ void roster_tick(struct roster *r, uint64_t now)
 			continue;
 		stream_windows(s->stream, now - WINDOW_LATE_NS);
 		stream_steps(s->stream, now - RECORDER_LATE_NS);
+		stream_ripe_samples(s->stream, now);
 		stream_flush(s->stream);
 	}
 }
@@ -248,6 +249,7 @@ void roster_sync(struct roster *r)
 		if (!s->stream)
 			continue;
 		stream_windows(s->stream, UINT64_MAX);
+		stream_ripe_samples(s->stream, UINT64_MAX);
 		stream_flush(s->stream);
 	}
 }

@@ -18,7 +18,7 @@
 #include "store/store.h"
 
 #define BIT(KIND) (1u << EVENT_##KIND)
-#define ALL       UINT32_MAX
+#define ALL       (~BIT(SAMPLE)) /* they come in batches of their own, and are no work */
 
 _Static_assert(EVENT_MAX <= 32, "a set of kinds is 32 bits");
 
@@ -27,6 +27,7 @@ void stream_hand_window(void *arg, const struct window *w)
 	struct stream *s = arg;
 	struct item *it;
 
+	launchers_window(&s->launchers, w);
 	if (s->learn)
 		learn_settle(s->learn, false);
 	if (s->plant->judge)
@@ -203,16 +204,10 @@ static void give_stepper(struct stream *s, struct event *ev, size_t n)
 	stepper_events(s->stepper, ev, n);
 }
 
-/* Single events, where the fidelity level and the budgets allow them. */
-static void store_events(struct stream *s, struct event *ev, size_t n)
+void stream_encode(struct stream *s, const struct event *ev, size_t n)
 {
 	size_t took;
 
-	if (s->proc.tier < TIER_FLIGHT || s->plant->shed >= SHED_EVENTS || s->sums_only ||
-	    s->plant->disk >= SHED_EVENTS) {
-		count_out(s, ev, n, AON_LOSS_ROLLED_UP);
-		return;
-	}
 	while ((took = blob_add(s->enc, ev, n)) < n) {
 		ev += took;
 		n -= took;
@@ -221,6 +216,37 @@ static void store_events(struct stream *s, struct event *ev, size_t n)
 			count_out(s, ev, n, AON_LOSS_BUDGET);
 			return;
 		}
+	}
+}
+
+/* Single events, where the fidelity level and the budgets allow them. */
+static void store_events(struct stream *s, struct event *ev, size_t n)
+{
+	if (s->proc.tier < TIER_FLIGHT || s->plant->shed >= SHED_EVENTS || s->sums_only ||
+	    s->plant->disk >= SHED_EVENTS) {
+		count_out(s, ev, n, AON_LOSS_ROLLED_UP);
+		return;
+	}
+	stream_encode(s, ev, n);
+}
+
+/* The first to go: before events are only rolled up, and these are in no rollup. */
+static void store_samples(struct stream *s, struct event *ev, size_t n)
+{
+	bool off = s->proc.tier < TIER_FLIGHT || s->plant->shed || s->sums_only || s->plant->disk;
+
+	if (!off && !s->samples)
+		s->samples = malloc(STREAM_SAMPLES * sizeof(*s->samples));
+	if (off || !s->samples) {
+		count_out(s, ev, n, AON_LOSS_BUDGET);
+		count_add(COUNT_samples_lost, n);
+		return;
+	}
+	count_add(COUNT_samples, n);
+	for (size_t i = 0; i < n; i++) {
+		if (s->samples_n == STREAM_SAMPLES)
+			stream_ripe_samples(s, UINT64_MAX);
+		s->samples[s->samples_n++] = ev[i];
 	}
 }
 
@@ -247,6 +273,7 @@ static const struct consumer consumers[] = {
 	{ "graphs",       BIT(GRAPH) | BIT(KERNEL) | BIT(COPY) | BIT(MEMSET),
 	                             NULL,       expand_graphs },
 	{ "store",        ALL,       NULL,       store_events },
+	{ "samples",      BIT(SAMPLE), NULL,     store_samples },
 	/* clang-format on */
 };
 

@@ -29,6 +29,8 @@
 #define PASSES      8           /* over one pool before others have their turn */
 #define SPARE_BYTES (64u << 10) /* of buf, kept when idle */
 
+#define SAMPLES_NS 120000000000ull /* for which a sample waits at most */
+
 /* --- what streams share --- */
 
 int plant_init(struct plant *pl, struct queue *q, struct store *st, uint32_t names_max)
@@ -165,6 +167,8 @@ static uint32_t find_track(void *arg, uint32_t heap_track)
 	track.id = track_id(s, &track);
 	if (track.id)
 		stepper_track(s->stepper, &track, text);
+	if (track.id && l.device == TRACK_HOST)
+		launchers_track(&s->launchers, track.id, l.stream);
 	return track.id;
 }
 
@@ -172,8 +176,11 @@ static uint32_t find_thread(void *arg, uint32_t tid)
 {
 	struct stream *s = arg;
 	struct track track = { .process = s->proc.id, .device = TRACK_HOST, .stream = tid };
+	uint32_t id = track_id(s, &track);
 
-	return track_id(s, &track);
+	if (id)
+		launchers_track(&s->launchers, id, tid);
+	return id;
 }
 
 /* A mark for a kernel whose source was understood; no record stands behind it. */
@@ -251,6 +258,7 @@ void stream_free(struct stream *s)
 	free(s->watcher);
 	stepper_free(s->stepper);
 	blob_enc_free(s->enc);
+	free(s->samples);
 	graphs_free(s->graphs);
 	roll_free(s->roll);
 	understand_free(s->understand);
@@ -280,6 +288,26 @@ void stream_flush(struct stream *s)
 	s->tally.lost[AON_LOSS_QUEUE_FULL] += b.records;
 	count_add(COUNT_batches_dropped, 1);
 	blob_fini(&b);
+}
+
+void stream_ripe_samples(struct stream *s, uint64_t now_ns)
+{
+	size_t n = s->samples_n;
+
+	if (!n || (n < STREAM_SAMPLES && now_ns < s->samples[0].start_ns + SAMPLES_NS))
+		return;
+	s->samples_n = 0;
+	stream_encode(s, s->samples, n);
+}
+
+void stream_samples(struct stream *s, struct event *ev, const uint32_t *tid, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		ev[i].track = i && tid[i] == tid[i - 1] ? ev[i - 1].track : find_thread(s, tid[i]);
+	s->tally.taken += n;
+	s->tally.samples += n;
+	s->changed = true;
+	stream_take(s, ev, n);
 }
 
 static void take_run(struct stream *s, const struct pool_run *run)
@@ -370,6 +398,7 @@ void stream_finish(struct stream *s, uint64_t end_ns)
 
 	while ((n = understand_close(s->understand, end_ns, pl->ev, RUN_EVENTS, s->tally.lost)))
 		stream_take(s, pl->ev, n);
+	stream_ripe_samples(s, UINT64_MAX);
 	stream_flush(s);
 	stream_windows(s, UINT64_MAX);
 	stream_steps(s, UINT64_MAX);

@@ -13,6 +13,7 @@
 
 #include "agg/clock.h"
 #include "agg/weigh.h"
+#include "daemon/sample/launchers.h"
 #include "daemon/stream/gauge.h"
 #include "daemon/alarm/alarm.h"
 #include "daemon/budget/cost.h"
@@ -26,6 +27,7 @@
 #include "pool/pool.h"
 
 struct broker;
+struct event;
 struct judge;
 struct store;
 struct texts;
@@ -73,6 +75,9 @@ struct stream {
 	struct learn *learn;   /* owned; NULL but in tier full and shortly behind it */
 	uint32_t learn_for;    /* runs of records that it still is for */
 	struct blob_enc *enc;
+	struct event *samples; /* owned: samples that wait until there are many; NULL: none ever */
+	uint32_t samples_n;
+	struct launchers launchers;
 	struct stepper *stepper; /* owned */
 	struct gauge_said said;  /* of devices, in records */
 	struct tally tally;
@@ -112,6 +117,12 @@ void stream_gauge(struct stream *s, const char *name, int64_t value, uint64_t no
 void stream_stepless(struct stream *s, uint64_t now_ns);
 /* Hands over what is encoded. */
 void stream_flush(struct stream *s);
+/* Samples of its threads: events of kind SAMPLE without a track; tid[i] is the thread of each, as the
+ * process itself calls it. */
+void stream_samples(struct stream *s, struct event *ev, const uint32_t *tid, size_t n);
+/* Encodes samples with the other events if there are many, or some are old; UINT64_MAX: all. Before
+ * stream_flush(). */
+void stream_ripe_samples(struct stream *s, uint64_t now_ns);
 /* Closes the windows that ended before. */
 void stream_windows(struct stream *s, uint64_t before_ns);
 /* Makes the records of steps that ended before. */

@@ -12,5 +12,10 @@ struct window;
 
 /* Gives a batch to every consumer; they may change the flags and weights of its steps. */
 void stream_take(struct stream *s, struct event *ev, size_t n);
+/* Into the blob under way, and those behind it. */
+void stream_encode(struct stream *s, const struct event *ev, size_t n);
+/* Samples that wait, at most: of fewer, the heads of columns and what is left of a page of the file take
+ * more bytes than they do. */
+#define STREAM_SAMPLES 1024u
 /* A window that was closed, for roll_add() and roll_close(). `arg`: the stream. */
 void stream_hand_window(void *arg, const struct window *w);

@@ -36,9 +36,13 @@ int tally_adopt(struct tally *t, const struct account *row, uint64_t taken)
 	if (row) {
 		memcpy(t->lost, row->lost, sizeof(t->lost));
 		t->handed = row->stored + row->overwritten;
+		t->samples = row->samples;
 		known = t->handed + sum(t->lost, AON_LOSS_APP_MAX, AON_LOSS_MAX);
 	}
-	if (taken < known || taken > TALLY_MAX)
+	if (t->samples > TALLY_MAX || taken > TALLY_MAX)
+		return -EPROTO;
+	taken += t->samples; /* no pool counts them */
+	if (taken < known)
 		return -EPROTO;
 	t->taken = taken;
 	t->lost[AON_LOSS_CRASH] += taken - known;
@@ -50,6 +54,7 @@ void tally_account(const struct tally *t, struct account *out)
 	out->emitted = t->taken + sum(t->lost, 0, AON_LOSS_APP_MAX) + t->pending;
 	out->stored = t->handed;
 	out->overwritten = 0;
+	out->samples = t->samples;
 	out->in_flight = t->open + tally_staged(t) + t->pending;
 	memcpy(out->lost, t->lost, sizeof(out->lost));
 }

@@ -2,9 +2,10 @@
 /*
  * tally.h - accounts for every record of a process, so that the sums match exactly.
  *
- * Every record that was taken from the pool is in one place: lost (by reason), part of a range that
- * is still open, staged in the encoder, or handed to the writer. The writer, which sees everything
- * in order, counts `handed` as stored, overwritten or lost to the store.
+ * Every record that was taken from the pool, and every sample that came, is in one place: lost (by
+ * reason), part of a range that is still open, staged in the encoder, or handed to the writer. The
+ * writer, which sees everything in order, counts `handed` as stored, overwritten or lost to the
+ * store.
  */
 #pragma once
 
@@ -18,7 +19,8 @@
 #define TALLY_MAX (1ull << 48)
 
 struct tally {
-	uint64_t taken;   /* from the pool, through any daemon */
+	uint64_t taken;   /* from the pool, through any daemon; with the samples */
+	uint64_t samples; /* of these: not from the pool, but from aon-sample */
 	uint64_t handed;  /* to the writer */
 	uint64_t open;    /* parts of open ranges */
 	uint64_t pending; /* in the pool still */
@@ -33,7 +35,8 @@ void tally_app_lost(struct tally *t, const uint64_t lost[AON_LOSS_APP_MAX]);
 
 /*
  * Takes over from an earlier daemon: `row` is what it had committed (NULL: nothing), `taken` what
- * it had taken. The difference was in its memory when it died. -EPROTO: impossible values.
+ * it had taken from the pool. The difference was in its memory when it died. -EPROTO: impossible
+ * values.
  */
 int tally_adopt(struct tally *t, const struct account *row, uint64_t taken);
 

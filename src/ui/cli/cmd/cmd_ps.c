@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aon ps - who is being recorded, at which tier, how fast, and what was lost. */
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/cluster/fleet_ask.h"
 #include "cli/core/locate.h"
@@ -24,7 +25,15 @@ static void ps_row(struct table *t, const struct out *out, const struct procs *p
 	table_add_text(t, out, p->note);
 }
 
-static int ps_text(struct store *st, const struct procs *ps, const struct out *out)
+/* Why the node's aond does not sample threads, if it does not; "": it does, or it is not asked. */
+static void sampling_why(const char *path, struct admin_status *s)
+{
+	if (admin_status(locate_run_dir(), s) < 0 || strcmp(s->store, path) != 0)
+		*s->sampling = '\0';
+}
+
+static int ps_text(struct store *st, const struct procs *ps, const char *path,
+		   const struct out *out)
 {
 	static const struct col col[] = { COL_TEXT("COMMAND", 0), COL_NUM("PID", 0),
 					  COL_TEXT("USER", 3),    COL_TEXT("RUN", 4),
@@ -32,6 +41,7 @@ static int ps_text(struct store *st, const struct procs *ps, const struct out *o
 					  COL_NUM("RECORDS", 2),  COL_NUM("LOST", 0),
 					  COL_NAME("NOTE", 1) };
 	uint64_t now = procs_now(ps);
+	struct admin_status s;
 	struct table t;
 	double per_s;
 	int err = 0;
@@ -44,12 +54,16 @@ static int ps_text(struct store *st, const struct procs *ps, const struct out *o
 	if (!err)
 		table_print(&t, out, 0);
 	table_fini(&t);
+	sampling_why(path, &s);
+	if (*s.sampling && !err)
+		fprintf(stderr, "Sampling: %s\n", s.sampling);
 	return err;
 }
 
 static int ps_json(struct store *st, const struct procs *ps, const char *path)
 {
 	uint64_t now = procs_now(ps);
+	struct admin_status s;
 	struct json j;
 	struct node_ident node;
 	double per_s;
@@ -61,6 +75,8 @@ static int ps_json(struct store *st, const struct procs *ps, const char *path)
 		node_json(&j, "node", &node);
 	else
 		json_null(&j, "node");
+	sampling_why(path, &s);
+	json_str(&j, "sampling", *s.sampling ? s.sampling : NULL);
 	json_open(&j, "processes", '[');
 	for (size_t i = 0; i < ps->n && !err; i++) {
 		const struct process *p = &ps->p[i];
@@ -111,7 +127,7 @@ int cmd_ps(const struct opts *o)
 	if (!err && o->val[OPT_JSON])
 		err = ps_json(st, &ps, path);
 	else if (!err && ps.n)
-		err = ps_text(st, &ps, &out);
+		err = ps_text(st, &ps, path, &out);
 	else if (!err)
 		fprintf(stderr, "Nobody is connected; %s knows %zu that left (aon ps --all).\n",
 			path, ps.in_store);

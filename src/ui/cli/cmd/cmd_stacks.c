@@ -80,8 +80,7 @@ int cmd_stacks(const struct opts *o)
 	if (rc != CLI_OK)
 		return rc;
 	if (stacks_find(path) < 0)
-		return cli_say(CLI_FAIL, "aon-stacks is not installed beside aon. It needs libdw "
-					 "(elfutils): install it and build again");
+		return cli_say(CLI_FAIL, "aon-stacks is not installed beside aon");
 	fflush(stdout);
 	execv(path, w.argv);
 	return cli_say(CLI_FAIL, "%s: %s", path, strerror(errno));

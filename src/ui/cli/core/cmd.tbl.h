@@ -11,10 +11,13 @@
 CMD(RUN, run, RECORD, NONE, "[--] CMD [ARG...]", "run a program and report where its time went",
     "Uses the node's aond if you may read its store, otherwise an aond for this run only.\n"
     "Input, output, signals and exit status are the program's. The report goes to stderr.")
-CMD(ATTACH, attach, RECORD, NONE, "PID", "show whether and how a running process is recorded",
-    "Shows the probes of the process, whether its stacks can be read, the stack of its main\n"
-    "thread, and the command that records it. Exits 1 if nothing about the process is\n"
-    "visible.")
+CMD(ATTACH, attach, RECORD, NONE, "PID", "sample a running process and show where its time goes",
+    "Needs nothing in the process and does not stop it: reads its stacks 49 times a second.\n"
+    "On a terminal it shows a live list until q or Ctrl-C, then a report; otherwise a report\n"
+    "after 10 s. The first sentence names the function of your code that takes most, with its\n"
+    "standard error and the thread's state. Works without aond, for your own processes; for\n"
+    "all with CAP_SYS_PTRACE. Also says whether the process is recorded, and which command\n"
+    "records it. Exits 1 if nothing is visible (docs/sampling.md).")
 CMD(CAPTURE, capture, RECORD, NONE, "[--kineto|--jax|--flight-recorder]", "write a detailed trace of running processes",
     "By default aond captures what it records: the last T (--before), then N steps or a\n"
     "duration in full detail. All ranks of a job are captured at the same steps. The result\n"

@@ -31,6 +31,10 @@ static void on_info(void *arg, char *line)
 		s->uptime_s = num_front(value, NULL);
 	else if (!strcmp(line, "sessions"))
 		s->sessions = num_front(value, NULL);
+	else if (!strcmp(line, "sampled"))
+		s->sampled = num_front(value, NULL);
+	else if (!strcmp(line, "sampling"))
+		snprintf(s->sampling, sizeof(s->sampling), "%s", value);
 }
 
 int admin_status(const char *run_dir, struct admin_status *out)

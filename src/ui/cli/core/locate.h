@@ -16,7 +16,8 @@
 struct admin_status {
 	char version[32];
 	char store[PATH_MAX];
-	uint64_t pid, uptime_s, sessions;
+	uint64_t pid, uptime_s, sessions, sampled; /* sampled: threads */
+	char sampling[256];                        /* why threads are not sampled; "": they are */
 };
 
 int admin_status(const char *run_dir, struct admin_status *out);

@@ -66,7 +66,7 @@ static void check_stacks(struct doctor *d)
 	if (stacks_find(path) < 0)
 		doctor_put(d, "stacks", HEALTH_OFF,
 			   "the alarm of a hang will not name where its ranks are",
-			   "install libdw (elfutils), and build again", "stacks: no aon-stacks");
+			   "install aon-stacks beside aon", "stacks: no aon-stacks");
 	else if (geteuid() != 0 &&
 		 doctor_read("/proc/sys/kernel/yama/ptrace_scope", scope, sizeof(scope)) &&
 		 *scope != '0')
@@ -77,6 +77,29 @@ static void check_stacks(struct doctor *d)
 			   "stacks: kernel.yama.ptrace_scope is %s", scope);
 	else
 		doctor_put(d, "stacks", HEALTH_OK, NULL, NULL, "stacks of programs that hang");
+}
+
+/* Whether it can be said which code a GPU waited for. */
+static void check_sampling(struct doctor *d)
+{
+	const char *so = "no report names the code that a GPU waited for";
+	struct admin_status s;
+	char path[PATH_MAX];
+
+	if (admin_status(locate_run_dir(), &s) < 0) {
+		if (helper_find(path, "sample", "aon-sample") < 0)
+			doctor_put(d, "sampling", HEALTH_OFF, so, "build and install aon-sample",
+				   "sampling: no aon-sample");
+		else
+			doctor_put(d, "sampling", HEALTH_OK, NULL, NULL, "sampling of threads: %s",
+				   path);
+	} else if (*s.sampling) {
+		doctor_put(d, "sampling", s.sampled ? HEALTH_WARN : HEALTH_OFF, so,
+			   "docs/sampling.md says what sampling needs", "sampling: %s", s.sampling);
+	} else {
+		doctor_put(d, "sampling", HEALTH_OK, NULL, NULL,
+			   "sampling of threads: %" PRIu64 " now", s.sampled);
+	}
 }
 
 static void check_clock(struct doctor *d)
@@ -218,6 +241,7 @@ void doctor_machine(struct doctor *d)
 	check_seals(d);
 	check_pidfd(d);
 	check_stacks(d);
+	check_sampling(d);
 	check_clock(d);
 	check_cgroup(d);
 	check_bandwidth(d);

@@ -71,6 +71,9 @@ static int look_at(struct top_look *l, struct top_proc *t, const struct process 
 	if (err < 0)
 		return err;
 	settle(&m);
+	err = top_code(l, t);
+	if (err < 0)
+		return err;
 	account_add(&l->account, &p->account);
 	return gather_process(&l->g, p, l->now_ns > NAMES_NS ? l->now_ns - NAMES_NS : 0, false);
 }

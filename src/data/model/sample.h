@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * sample.h - where a thread was at one moment: a state and a stack of frames.
+ *
+ * A sample is an event of kind SAMPLE on the track of its thread (event.h): `a` is the id of its
+ * stack in the store, `dur_ns` the time that it stands for (one over the rate), `name` the frame
+ * that is to blame, as text, and `b` packs the rest (sample_b()). It is a moment and no work: walks of
+ * events have samples only where they ask for them (store_filter.kinds), windows have none.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum sample_state {
+	SAMPLE_NONE = 0,
+#define STATE(num, NAME, word, means) SAMPLE_##NAME = num,
+#include "model/sample.tbl.h"
+	SAMPLE_STATES,
+};
+
+#define SAMPLE_TICK_NS 8192u /* starts are its multiples: what is finer is noise, a byte each */
+
+#define SAMPLE_GC        0x01u /* Python's garbage collector ran */
+#define SAMPLE_UNCERTAIN 0x02u /* the stack changed while it was read: inner frames may be wrong */
+#define SAMPLE_HOLDER    0x04u /* it held the GIL that a launching thread waited for */
+#define SAMPLE_CUT       0x08u /* outer frames are missing */
+
+/* detail: of SYSCALL, IO, WAIT and SLEEP the number of the system call; of GIL the holder's thread id. */
+static inline uint64_t sample_b(enum sample_state state, uint8_t flags, uint32_t detail)
+{
+	return (uint64_t)detail << 16 | (uint64_t)flags << 8 | (uint64_t)state;
+}
+static inline enum sample_state sample_state(uint64_t b)
+{
+	return (b & 255) < SAMPLE_STATES ? (enum sample_state)(b & 255) : SAMPLE_NONE;
+}
+static inline uint8_t sample_flags(uint64_t b)
+{
+	return (uint8_t)(b >> 8);
+}
+static inline uint32_t sample_detail(uint64_t b)
+{
+	return (uint32_t)(b >> 16);
+}
+
+const char *sample_state_word(enum sample_state s); /* "running"; "?" for none */
+
+#define STACK_FRAMES_MAX 128u /* frames of a stored stack; outer ones are cut (SAMPLE_CUT) */
+
+enum frame_kind { FRAME_PYTHON, FRAME_NATIVE, FRAME_TASK /* of asyncio */, FRAME_KINDS };
+
+#define FRAME_USER    0x1u /* code of the program: in no site-packages and not the standard library */
+#define FRAME_SCANNED 0x2u /* found by a scan of the stack for return addresses, not by unwinding */
+#define FRAME_INLINE  0x4u
+
+/* Ids of names are the store's. */
+struct stack_frame {
+	uint32_t name; /* the function */
+	uint32_t file; /* Python: its path. Native: the source where known, else the library */
+	uint32_t line; /* 0: not known */
+	uint8_t kind;  /* enum frame_kind */
+	uint8_t flags;
+};
+
+/* A stack, innermost frame first. */
+struct stack_row {
+	uint32_t id;
+	uint32_t n;
+	const struct stack_frame *frame; /* borrowed */
+};
+
+/* The frame to blame: the innermost of the program's own Python code; without any, of its own native
+ * code, of Python, of all. UINT32_MAX: there are none. */
+uint32_t stack_blame(const struct stack_frame *f, uint32_t n);

@@ -1,0 +1,357 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* sampler.c - see sampler.h. */
+#include "sample/sampler.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/vec.h"
+#include "stacks/rights.h"
+
+#define BATCH     1024u
+#define BATCH_NS  200000000ull
+#define STATUS_NS 1000000000ull
+#define TOGETHER \
+	300000ull    /* ns: those that are due so soon are looked at now: one waking for all */
+#define SLOWEST 0.02 /* of the rates that were asked for */
+#define GONE_NS 5000000000ull
+
+struct target {
+	struct thread thread;
+	uint32_t centihertz;
+	uint64_t period_ns, start_ns; /* of the period that it is in */
+	uint64_t due_ns;              /* UINT64_MAX: never again */
+	int err;                      /* of the last look */
+	bool kept;                    /* it is in the new list, too */
+};
+
+struct sampler {
+	struct sampler_opts o;
+	struct natives natives;
+	struct intern intern;
+	struct target *target; /* owned; `of` of a thread is one of those: */
+	size_t targets;
+	struct process **process; /* owned */
+	size_t processes;
+
+	struct swire_sample batch[BATCH];
+	size_t n;
+	uint64_t flush_ns, status_ns;
+	uint64_t samples, missed, random;
+	uint64_t cpu_ns, cpu_at_ns; /* at the last status */
+	double use;                 /* of a CPU, lately */
+	double scale;               /* of all rates */
+	char reason[256];
+};
+
+int sampler_new(struct sampler **out, const struct sampler_opts *o)
+{
+	struct sampler *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return -ENOMEM;
+	s->o = *o;
+	if (natives_init(&s->natives)) {
+		free(s);
+		return -ENOMEM;
+	}
+	s->intern = (struct intern){ .send = o->send, .arg = o->arg, .natives = &s->natives };
+	s->scale = 1;
+	*out = s;
+	return 0;
+}
+
+void sampler_free(struct sampler *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->targets; i++)
+		thread_close(&s->target[i].thread);
+	for (size_t i = 0; i < s->processes; i++)
+		process_free(s->process[i]);
+	intern_fini(&s->intern);
+	natives_fini(&s->natives);
+	free(s->target);
+	free(s->process);
+	free(s);
+}
+
+/* --- when --- */
+
+/* Uniform in 0 to 1. */
+static double random_of(struct sampler *s)
+{
+	s->random++;
+	return (double)(hash_mix(s->o.seed, s->random) >> 11) * 0x1p-53;
+}
+
+/* The next moment: anywhere in the period behind the last one. */
+static void plan(struct sampler *s, struct target *t, uint64_t now_ns)
+{
+	double period = 1e11 / (t->centihertz ? t->centihertz : 1) / s->scale;
+	uint64_t end = t->start_ns + t->period_ns;
+
+	if (now_ns > end + (uint64_t)period) { /* it came too late for whole periods */
+		s->missed += (uint64_t)((double)(now_ns - end) / period);
+		end = now_ns;
+	}
+	t->period_ns = (uint64_t)period;
+	t->start_ns = end;
+	t->due_ns = end + (uint64_t)(random_of(s) * period);
+}
+
+/* --- what --- */
+
+static struct process *process_of(struct sampler *s, pid_t pid)
+{
+	for (size_t i = 0; i < s->processes; i++)
+		if (process_pid(s->process[i]) == pid)
+			return s->process[i];
+	return NULL;
+}
+
+/* It is known already, or made. NULL: it is gone, or there is no memory. */
+static struct process *get_process(struct sampler *s, pid_t pid)
+{
+	struct process *p = process_of(s, pid);
+
+	if (p || vec_more(&s->process, s->processes, sizeof(*s->process)) ||
+	    process_new(&p, s->natives.n, pid))
+		return p;
+	s->process[s->processes++] = p;
+	return p;
+}
+
+static void drop_processes(struct sampler *s)
+{
+	for (size_t i = 0; i < s->processes;) {
+		bool used = false;
+
+		for (size_t k = 0; k < s->targets && !used; k++)
+			used = s->target[k].thread.of == s->process[i];
+		if (used) {
+			i++;
+			continue;
+		}
+		process_free(s->process[i]);
+		s->process[i] = s->process[--s->processes];
+	}
+}
+
+static struct target *target_of(struct target *t, size_t n, pid_t pid, pid_t tid)
+{
+	for (size_t i = 0; i < n; i++)
+		if (t[i].thread.tid == tid && t[i].thread.of && process_pid(t[i].thread.of) == pid)
+			return &t[i];
+	return NULL;
+}
+
+static void take_target(struct sampler *s, const struct swire_target *want, struct target *to,
+			uint64_t now_ns)
+{
+	struct target *old = target_of(s->target, s->targets, (pid_t)want->pid, (pid_t)want->tid);
+	struct process *p;
+
+	if (old && !old->kept) {
+		*to = *old;
+		old->kept = true;
+	} else {
+		p = get_process(s, (pid_t)want->pid);
+		*to = (struct target){ .start_ns = now_ns };
+		if (p)
+			thread_open(&to->thread, p, (pid_t)want->tid);
+		else
+			to->err = -ESRCH;
+	}
+	to->kept = false;
+	if (!to->thread.of || !want->centihertz) {
+		to->due_ns = UINT64_MAX;
+	} else if (to->centihertz != want->centihertz) {
+		to->centihertz = want->centihertz;
+		to->start_ns = now_ns;
+		to->period_ns = 0;
+		plan(s, to, now_ns);
+	}
+}
+
+int sampler_targets(struct sampler *s, const struct swire_target *t, size_t n, uint64_t now_ns)
+{
+	struct target *now = calloc(n ? n : 1, sizeof(*now));
+
+	if (!now)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		take_target(s, &t[i], &now[i], now_ns);
+	for (size_t i = 0; i < s->targets; i++)
+		if (!s->target[i].kept)
+			thread_close(&s->target[i].thread);
+	free(s->target);
+	s->target = now;
+	s->targets = n;
+	drop_processes(s);
+	return 0;
+}
+
+size_t sampler_threads(struct sampler *s, pid_t pid, uint64_t now_ns, pid_t *out, size_t cap)
+{
+	struct process *p = process_of(s, pid);
+
+	return p ? process_threads(p, now_ns, out, cap) : 0;
+}
+
+size_t sampler_alive(const struct sampler *s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->targets; i++)
+		n += s->target[i].due_ns != UINT64_MAX;
+	return n;
+}
+
+/* --- messages --- */
+
+static void send_batch(struct sampler *s, uint64_t now_ns)
+{
+	static char msg[SWIRE_BYTES];
+	int n = s->n ? swire_put_samples(msg, s->batch, s->n) : 0;
+
+	if (n > 0 && s->o.send(s->o.arg, msg, (size_t)n))
+		s->missed += s->n;
+	s->n = 0;
+	s->flush_ns = now_ns + BATCH_NS;
+}
+
+static void send_status(struct sampler *s, uint64_t now_ns)
+{
+	static char msg[SWIRE_BYTES];
+	struct swire_status st = { .cpu_ns = clock_cpu_ns(),
+				   .samples = s->samples,
+				   .missed = s->missed,
+				   .reason = s->reason,
+				   .reason_len = strlen(s->reason) };
+	int n = swire_put_status(msg, &st);
+
+	if (n > 0)
+		s->o.send(s->o.arg, msg, (size_t)n);
+	s->status_ns = now_ns + STATUS_NS;
+}
+
+/* --- its own cost --- */
+
+static void govern(struct sampler *s, uint64_t now_ns)
+{
+	uint64_t cpu = clock_cpu_ns();
+
+	if (s->cpu_at_ns && now_ns > s->cpu_at_ns) {
+		double use = (double)(cpu - s->cpu_ns) / (double)(now_ns - s->cpu_at_ns);
+
+		s->use += 0.3 * (use - s->use);
+	}
+	s->cpu_ns = cpu;
+	s->cpu_at_ns = now_ns;
+	if (s->o.cpu_share <= 0)
+		return;
+	if (s->use > s->o.cpu_share)
+		s->scale *= 0.9 * s->o.cpu_share / s->use;
+	else if (s->use < 0.7 * s->o.cpu_share)
+		s->scale *= 1.25;
+	s->scale = s->scale < SLOWEST ? SLOWEST : s->scale > 1 ? 1 : s->scale;
+}
+
+static void say_reason(struct sampler *s)
+{
+	s->reason[0] = '\0';
+	for (size_t i = 0; i < s->targets; i++) {
+		const struct target *t = &s->target[i];
+		char why[200];
+
+		if (t->err != -EPERM && t->err != -EACCES)
+			continue;
+		why_not(process_pid(t->thread.of), t->thread.tid, t->err, why, sizeof(why));
+		snprintf(s->reason, sizeof(s->reason), "pid %d: %s", (int)process_pid(t->thread.of),
+			 why);
+		return;
+	}
+}
+
+/* --- a sample --- */
+
+static void add_sample(struct sampler *s, struct thread *t, uint32_t centihertz, struct look *look,
+		       uint8_t flags, uint64_t now_ns)
+{
+	uint32_t id, blame;
+
+	if (intern_stack(&s->intern, t->of, look, now_ns, &id, &blame)) {
+		s->missed++;
+		return;
+	}
+	if (s->n == BATCH)
+		send_batch(s, now_ns);
+	s->batch[s->n++] = (struct swire_sample){ .t_ns = now_ns,
+						  .pid = (uint32_t)process_pid(t->of),
+						  .tid = (uint32_t)t->tid,
+						  .stack = id,
+						  .centihertz = centihertz,
+						  .blame = blame,
+						  .state = (uint8_t)look->now.state,
+						  .flags = look->py.flags | flags,
+						  .detail = look->detail };
+	s->samples++;
+}
+
+static void sample(struct sampler *s, struct target *t, uint64_t now_ns)
+{
+	static struct look look; /* large; a sampler belongs to one thread */
+	uint32_t rate = (uint32_t)(t->centihertz * s->scale + 0.5);
+	struct thread *holder;
+
+	t->err = thread_look(&t->thread, now_ns, &look);
+	if (t->err) {
+		s->missed++;
+		if (t->err == -ESRCH)
+			t->due_ns = UINT64_MAX;
+		return;
+	}
+	add_sample(s, &t->thread, rate, &look, 0, now_ns);
+	holder = look.holder ? process_other(t->thread.of, look.holder) : NULL;
+	if (holder && !thread_look(holder, now_ns, &look))
+		add_sample(s, holder, rate, &look, SAMPLE_HOLDER, now_ns);
+}
+
+uint64_t sampler_run(struct sampler *s, uint64_t now_ns)
+{
+	uint64_t next;
+
+	for (size_t i = 0; i < s->targets; i++) {
+		struct target *t = &s->target[i];
+
+		if (t->due_ns > now_ns + TOGETHER)
+			continue;
+		plan(s, t, now_ns);
+		sample(s, t, clock_mono_ns());
+	}
+	if (now_ns >= s->flush_ns)
+		send_batch(s, now_ns);
+	if (now_ns >= s->status_ns) {
+		govern(s, now_ns);
+		say_reason(s);
+		send_status(s, now_ns);
+	}
+	next = s->flush_ns < s->status_ns || !s->n ? s->status_ns : s->flush_ns;
+	if (s->n && s->flush_ns < next)
+		next = s->flush_ns;
+	for (size_t i = 0; i < s->targets; i++)
+		if (s->target[i].due_ns < next)
+			next = s->target[i].due_ns;
+	return next;
+}
+
+void sampler_flush(struct sampler *s, uint64_t now_ns)
+{
+	send_batch(s, now_ns);
+	send_status(s, now_ns);
+}

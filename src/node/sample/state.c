@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* state.c - see state.h. */
+#include "sample/state.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/num.h"
+
+#define FD_NS    1000000000ull /* a descriptor may be another file's after */
+#define QUOTA_NS 100000000ull
+#define SCHED_NS 90000000ull /* schedstat is read so often: shares are means of as long */
+
+enum how { PLAIN, FILE_OF, NONE, NONE2, FUTEX };
+
+static const struct {
+	uint16_t nr;
+	uint8_t state, how;
+} calls[] = {
+#define HOW_PLAIN              PLAIN
+#define HOW_FILE               FILE_OF
+#define HOW_NONE               NONE
+#define HOW_NONE2              NONE2
+#define HOW_FUTEX              FUTEX
+#define CALL(name, state, how) { SYS_##name, SAMPLE_##state, HOW_##how },
+#include "sample/syscall.tbl.h"
+};
+
+/* --- files --- */
+
+static int open_file(pid_t pid, pid_t tid, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)pid, (int)tid, name);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* From the start, as text. */
+static ssize_t read_file(int fd, char *out, size_t cap)
+{
+	ssize_t n = fd < 0 ? -1 : pread(fd, out, cap - 1, 0);
+
+	out[n > 0 ? n : 0] = '\0';
+	return n < 0 ? (fd < 0 ? -EBADF : -errno) : n;
+}
+
+void state_open(struct state_thread *s, pid_t pid, pid_t tid)
+{
+	*s = (struct state_thread){ .pid = pid, .tid = tid, .syscall_fd = -1, .sched_fd = -1 };
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void state_close(struct state_thread *s)
+{
+	close_fd(&s->syscall_fd);
+	close_fd(&s->sched_fd);
+}
+
+/* --- the quota --- */
+
+/* Only cgroup 2: the line that begins with "0::". */
+void quota_open(struct state_quota *q, pid_t pid)
+{
+	char path[PATH_MAX + 64], text[PATH_MAX], *group, *end;
+	int fd;
+
+	*q = (struct state_quota){ .fd = -1 };
+	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (read_file(fd, text, sizeof(text)) > 0 && (group = strstr(text, "0::/"))) {
+		end = strchr(group, '\n');
+		if (end)
+			*end = '\0';
+		snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpu.stat", group + 3);
+		q->fd = open(path, O_RDONLY | O_CLOEXEC);
+	}
+	close_fd(&fd);
+}
+
+void quota_close(struct state_quota *q)
+{
+	close_fd(&q->fd);
+}
+
+static bool is_throttled(struct state_quota *q, uint64_t now_ns)
+{
+	char text[1024], *at;
+	uint64_t us;
+
+	if (q->fd < 0 || now_ns - q->seen_ns < QUOTA_NS)
+		return q->fd >= 0 && q->moved;
+	if (read_file(q->fd, text, sizeof(text)) <= 0)
+		return false;
+	at = strstr(text, "throttled_usec ");
+	us = at ? num_front(at + 15, NULL) : 0;
+	q->moved = q->seen_ns && us > q->throttled;
+	q->throttled = us;
+	q->seen_ns = now_ns;
+	return q->moved;
+}
+
+/* --- on a CPU, or not --- */
+
+/* How much of the time that it could run it had no CPU, lately. */
+static void read_sched(struct state_thread *s)
+{
+	uint64_t cpu, delay, d_cpu, d_delay;
+	const char *end;
+	char text[96];
+
+	if (s->sched_fd < 0)
+		s->sched_fd = open_file(s->pid, s->tid, "schedstat");
+	if (read_file(s->sched_fd, text, sizeof(text)) <= 0)
+		return;
+	cpu = num_front(text, &end);
+	delay = num_front(end, NULL);
+	d_cpu = cpu - s->cpu_ns;
+	d_delay = delay - s->delay_ns;
+	if (s->cpu_ns && d_cpu + d_delay)
+		s->delayed = (double)d_delay / (double)(d_cpu + d_delay);
+	s->cpu_ns = cpu;
+	s->delay_ns = delay;
+}
+
+static enum sample_state on_cpu(struct state_thread *s, struct state_quota *q, uint64_t now_ns)
+{
+	if (now_ns - s->sched_ns > SCHED_NS) {
+		s->sched_ns = now_ns;
+		read_sched(s);
+	}
+	s->owed += s->delayed;
+	if (s->owed < 0.5)
+		return SAMPLE_RUNNING;
+	s->owed -= 1;
+	return is_throttled(q, now_ns) ? SAMPLE_THROTTLED : SAMPLE_RUNNABLE;
+}
+
+/* --- in the kernel --- */
+
+static bool is_file(struct state_thread *s, uint32_t fd, uint64_t now_ns)
+{
+	char path[64];
+	struct stat st;
+
+	if (s->fd == fd + 1 && now_ns - s->fd_ns < FD_NS)
+		return s->fd_file;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%u", (int)s->pid, fd);
+	s->fd = fd + 1;
+	s->fd_ns = now_ns;
+	s->fd_file = stat(path, &st) == 0 && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode));
+	return s->fd_file;
+}
+
+static enum sample_state in_call(struct state_thread *s, const struct state_now *now,
+				 uint64_t now_ns)
+{
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		enum sample_state state = calls[i].state;
+
+		if (calls[i].nr != now->nr)
+			continue;
+		switch ((enum how)calls[i].how) {
+		case FILE_OF:
+			return is_file(s, (uint32_t)now->arg[0], now_ns) ? SAMPLE_IO : state;
+		case NONE:
+			return now->arg[0] ? state : SAMPLE_SLEEP;
+		case NONE2:
+			return now->arg[1] ? state : SAMPLE_SLEEP;
+		case PLAIN:
+		case FUTEX:
+			return state;
+		}
+	}
+	return SAMPLE_SYSCALL;
+}
+
+bool state_is_gil(const struct state_now *s, uint64_t gil, uint32_t bytes)
+{
+	return s->blocked && s->nr == SYS_futex && gil && s->arg[0] - gil < bytes;
+}
+
+static uint64_t next_hex(const char **at)
+{
+	uint64_t v = 0;
+	const char *end;
+
+	while (**at == ' ')
+		++*at;
+	if (!strncmp(*at, "0x", 2))
+		*at += 2;
+	end = num_digits(*at, 16, &v);
+	*at = end ? end : *at;
+	return v;
+}
+
+int state_parse(const char *text, struct state_now *out)
+{
+	struct state_now s = { .nr = -1 };
+	const char *at = text;
+
+	if (!strncmp(text, "running", 7)) {
+		*out = s;
+		return 0;
+	}
+	if (*text != '-' && (*text < '0' || *text > '9'))
+		return -EINVAL;
+	s.nr = (int32_t)num_front_i64(text, &at);
+	for (size_t i = 0; s.nr >= 0 && i < 6; i++)
+		s.arg[i] = next_hex(&at);
+	s.sp = next_hex(&at);
+	s.pc = next_hex(&at);
+	s.blocked = true;
+	*out = s;
+	return 0;
+}
+
+int state_look(struct state_thread *s, struct state_quota *q, uint64_t now_ns,
+	       struct state_now *out)
+{
+	struct state_now now;
+	char text[256];
+	ssize_t n;
+
+	if (s->syscall_fd < 0)
+		s->syscall_fd = open_file(s->pid, s->tid, "syscall");
+	if (s->syscall_fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	n = read_file(s->syscall_fd, text, sizeof(text));
+	if (n <= 0)
+		return n ? (int)n : -ESRCH;
+	if (state_parse(text, &now))
+		return -EINVAL;
+	if (now.blocked && !now.sp && !now.pc)
+		return -ESRCH; /* it has ended, and nobody has asked how yet */
+	if (!now.blocked)
+		now.state = on_cpu(s, q, now_ns);
+	else if (now.nr < 0)
+		now.state = SAMPLE_FAULT;
+	else
+		now.state = in_call(s, &now, now_ns);
+	*out = now;
+	return 0;
+}

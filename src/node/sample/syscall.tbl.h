@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * syscall.tbl.h - what a thread waits for that sleeps in a system call.
+ *
+ *	CALL(name, state, how)
+ *
+ * how: PLAIN    always this state
+ *      FILE     the first argument is a descriptor: of a file or a disk it is IO, else the state
+ *      NONE     a wait for descriptors: if there are none (argument 0 is 0), it only sleeps
+ *      NONE2    the same, and argument 1 counts them
+ *      FUTEX    a lock, or the GIL by its address
+ * All others are SYSCALL.
+ */
+/* clang-format off */
+CALL(nanosleep,         SLEEP,   PLAIN)
+CALL(clock_nanosleep,   SLEEP,   PLAIN)
+CALL(pause,             SLEEP,   PLAIN)
+CALL(select,            WAIT,    NONE)
+CALL(pselect6,          WAIT,    NONE)
+CALL(poll,              WAIT,    NONE2)
+CALL(ppoll,             WAIT,    NONE2)
+CALL(epoll_wait,        WAIT,    PLAIN)
+CALL(epoll_pwait,       WAIT,    PLAIN)
+CALL(epoll_pwait2,      WAIT,    PLAIN)
+CALL(accept,            WAIT,    PLAIN)
+CALL(accept4,           WAIT,    PLAIN)
+CALL(connect,           WAIT,    PLAIN)
+CALL(recvfrom,          WAIT,    PLAIN)
+CALL(recvmsg,           WAIT,    PLAIN)
+CALL(recvmmsg,          WAIT,    PLAIN)
+CALL(sendto,            WAIT,    PLAIN)
+CALL(sendmsg,           WAIT,    PLAIN)
+CALL(sendmmsg,          WAIT,    PLAIN)
+CALL(wait4,             WAIT,    PLAIN)
+CALL(waitid,            WAIT,    PLAIN)
+CALL(ioctl,             WAIT,    PLAIN)
+CALL(rt_sigtimedwait,   WAIT,    PLAIN)
+CALL(rt_sigsuspend,     WAIT,    PLAIN)
+CALL(msgrcv,            WAIT,    PLAIN)
+CALL(mq_timedreceive,   WAIT,    PLAIN)
+CALL(io_getevents,      IO,      PLAIN)
+CALL(io_uring_enter,    IO,      PLAIN)
+CALL(read,              WAIT,    FILE)
+CALL(write,             WAIT,    FILE)
+CALL(readv,             WAIT,    FILE)
+CALL(writev,            WAIT,    FILE)
+CALL(pread64,           WAIT,    FILE)
+CALL(pwrite64,          WAIT,    FILE)
+CALL(preadv,            WAIT,    FILE)
+CALL(pwritev,           WAIT,    FILE)
+CALL(sendfile,          WAIT,    FILE)
+CALL(splice,            WAIT,    FILE)
+CALL(copy_file_range,   IO,      PLAIN)
+CALL(fsync,             IO,      PLAIN)
+CALL(fdatasync,         IO,      PLAIN)
+CALL(sync_file_range,   IO,      PLAIN)
+CALL(syncfs,            IO,      PLAIN)
+CALL(sync,              IO,      PLAIN)
+CALL(msync,             IO,      PLAIN)
+CALL(fallocate,         IO,      PLAIN)
+CALL(ftruncate,         IO,      PLAIN)
+CALL(readahead,         IO,      PLAIN)
+CALL(open,              IO,      PLAIN)
+CALL(openat,            IO,      PLAIN)
+CALL(stat,              IO,      PLAIN)
+CALL(newfstatat,        IO,      PLAIN)
+CALL(statx,             IO,      PLAIN)
+CALL(lstat,             IO,      PLAIN)
+CALL(access,            IO,      PLAIN)
+CALL(getdents64,        IO,      PLAIN)
+CALL(rename,            IO,      PLAIN)
+CALL(unlink,            IO,      PLAIN)
+CALL(unlinkat,          IO,      PLAIN)
+CALL(mkdir,             IO,      PLAIN)
+CALL(close,             IO,      PLAIN)
+CALL(flock,             LOCK,    PLAIN)
+CALL(fcntl,             LOCK,    PLAIN)
+CALL(semop,             LOCK,    PLAIN)
+CALL(semtimedop,        LOCK,    PLAIN)
+CALL(futex,             LOCK,    FUTEX)
+/* clang-format on */
+#undef CALL

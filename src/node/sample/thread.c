@@ -1,0 +1,341 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* thread.c - see thread.h. */
+#include "sample/thread.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/map.h"
+#include "base/num.h"
+#include "stacks/pyfind.h"
+
+#define AGAIN_NS 1000000000ull /* what was not there is looked for again after */
+#define OTHERS   4u
+#define PAGE     4096u
+#define STACK    8u /* pages of a stack that are copied */
+
+struct process {
+	pid_t pid;
+	struct python *py;    /* owned; NULL: none, or not known yet */
+	uint64_t py_ns;       /* when it was looked for */
+	uint32_t inner;       /* its own number in its PID namespace */
+	struct python_id *id; /* owned: its threads that run Python */
+	size_t ids;
+	uint64_t ids_ns;
+	struct map outer; /* a thread's number in the namespace -> in ours */
+	uint64_t outer_ns;
+	struct state_quota quota;
+	struct native_target *native; /* owned; NULL: no memory */
+	struct thread other[OTHERS];  /* .of NULL: free */
+	uint32_t next_other;
+};
+
+/* --- numbers --- */
+
+/* The last number of NSpid: as the thread's own namespace counts. 0: it is gone. */
+static uint32_t inner_of(pid_t pid, pid_t tid)
+{
+	char path[64], line[512];
+	uint32_t v = 0;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
+	f = fopen(path, "re");
+	while (f && !v && fgets(line, sizeof(line), f)) {
+		char *last = strncmp(line, "NSpid:", 6) ? NULL : strrchr(line, '\t');
+
+		v = last ? (uint32_t)num_front(last, NULL) : 0;
+	}
+	if (f)
+		fclose(f);
+	return v;
+}
+
+static void map_numbers(struct process *p)
+{
+	char path[64];
+	struct dirent *e;
+	DIR *d;
+
+	map_fini(&p->outer);
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)p->pid);
+	d = opendir(path);
+	while (d && p->outer.used < PYTHON_THREADS && (e = readdir(d))) {
+		pid_t tid = e->d_name[0] == '.' ? 0 : (pid_t)num_front_i64(e->d_name, NULL);
+		uint32_t inner = tid ? inner_of(p->pid, tid) : 0;
+
+		if (inner)
+			map_put(&p->outer, inner, (uint64_t)tid);
+	}
+	if (d)
+		closedir(d);
+}
+
+/* From the namespace's number to ours; 0: not known. */
+static pid_t outer_of(struct process *p, uint32_t inner, uint64_t now_ns)
+{
+	pid_t tid;
+
+	if (p->inner == (uint32_t)p->pid) /* the same namespace, or one that says so */
+		return (pid_t)inner;
+	tid = (pid_t)map_get(&p->outer, inner);
+	if (!tid && now_ns - p->outer_ns > AGAIN_NS) {
+		p->outer_ns = now_ns;
+		map_numbers(p);
+		tid = (pid_t)map_get(&p->outer, inner);
+	}
+	return tid;
+}
+
+/* --- processes --- */
+
+int process_new(struct process **out, struct native *n, pid_t pid)
+{
+	struct process *p = calloc(1, sizeof(*p));
+
+	if (!p)
+		return -ENOMEM;
+	p->pid = pid;
+	p->inner = inner_of(pid, pid);
+	p->id = malloc(PYTHON_THREADS * sizeof(*p->id));
+	if (!p->inner || !p->id) {
+		int err = p->id ? -ESRCH : -ENOMEM;
+
+		free(p->id);
+		free(p);
+		return err;
+	}
+	quota_open(&p->quota, pid);
+	native_target_new(&p->native, n, pid, -1);
+	*out = p;
+	return 0;
+}
+
+void process_free(struct process *p)
+{
+	if (!p)
+		return;
+	for (size_t i = 0; i < OTHERS; i++)
+		thread_close(&p->other[i]);
+	quota_close(&p->quota);
+	map_fini(&p->outer);
+	native_target_free(p->native);
+	python_free(p->py);
+	free(p->id);
+	free(p);
+}
+
+pid_t process_pid(const struct process *p)
+{
+	return p->pid;
+}
+
+struct python *process_python(struct process *p)
+{
+	return p->py;
+}
+
+/* Its interpreter is another after an exec. */
+static void find_python(struct process *p, uint64_t now_ns)
+{
+	struct python_opts o;
+
+	if (p->py_ns && now_ns - p->py_ns < AGAIN_NS)
+		return;
+	p->py_ns = now_ns;
+	python_free(p->py);
+	p->py = NULL;
+	p->ids = 0;
+	if (!python_find(p->pid, python_readv, &p->pid, &o))
+		python_new(&p->py, &o);
+	if (p->native)
+		native_maps(p->native);
+}
+
+/* -EAGAIN: they were looked for just now. */
+static int list_threads(struct process *p, uint64_t now_ns)
+{
+	if (!p->py)
+		find_python(p, now_ns);
+	if (!p->py)
+		return -ENOENT;
+	if (p->ids_ns && now_ns - p->ids_ns < AGAIN_NS)
+		return -EAGAIN;
+	p->ids_ns = now_ns;
+	p->ids = python_threads(p->py, p->id, PYTHON_THREADS);
+	if (!p->ids) /* an interpreter without a thread is none any more */
+		find_python(p, now_ns);
+	return 0;
+}
+
+size_t process_threads(struct process *p, uint64_t now_ns, pid_t *out, size_t cap)
+{
+	size_t n = 0;
+
+	list_threads(p, now_ns);
+	for (size_t i = 0; i < p->ids && n < cap; i++) {
+		pid_t tid = outer_of(p, p->id[i].tid, now_ns);
+
+		if (tid > 0)
+			out[n++] = tid;
+	}
+	return n;
+}
+
+struct thread *process_other(struct process *p, pid_t tid)
+{
+	struct thread *t;
+
+	for (size_t i = 0; i < OTHERS; i++)
+		if (p->other[i].of && p->other[i].tid == tid)
+			return &p->other[i];
+	t = &p->other[p->next_other++ % OTHERS];
+	thread_close(t);
+	thread_open(t, p, tid);
+	return t;
+}
+
+/* --- threads --- */
+
+void thread_open(struct thread *t, struct process *of, pid_t tid)
+{
+	*t = (struct thread){ .of = of, .tid = tid };
+	state_open(&t->state, of->pid, tid);
+}
+
+void thread_close(struct thread *t)
+{
+	if (t->of)
+		state_close(&t->state);
+	t->of = NULL;
+}
+
+/* Finds its state in the interpreter, if that may be there by now. */
+static bool find_thread(struct thread *t, uint64_t now_ns)
+{
+	struct process *p = t->of;
+	const struct python_id *id = NULL;
+
+	if (t->missed_ns && now_ns - t->missed_ns < AGAIN_NS)
+		return false;
+	if (!t->inner)
+		t->inner =
+			p->inner == (uint32_t)p->pid ? (uint32_t)t->tid : inner_of(p->pid, t->tid);
+	if (p->py && !t->found_ns)
+		id = python_thread_of(p->py, p->id, p->ids, t->inner, 0);
+	if (!id && list_threads(p, now_ns) != -ENOENT && p->py)
+		id = python_thread_of(p->py, p->id, p->ids, t->inner, 0);
+	t->missed_ns = id ? 0 : now_ns;
+	t->found_ns = now_ns;
+	if (id)
+		python_thread(p->py, id, &t->py);
+	return id != NULL;
+}
+
+/* The stack of a thread that sleeps, by pages: it ends somewhere. */
+struct stack_copy {
+	unsigned char mem[STACK * PAGE];
+	struct python_piece piece[STACK];
+	size_t pieces, read;
+};
+
+static void lay_stack(struct stack_copy *c, uint64_t sp)
+{
+	uint64_t at = sp, end = (sp & ~(uint64_t)(PAGE - 1)) + STACK * PAGE;
+
+	for (c->pieces = 0; at < end; c->pieces++) {
+		uint64_t next = (at | (PAGE - 1)) + 1;
+
+		c->piece[c->pieces] =
+			(struct python_piece){ at, c->mem + (at - sp), (size_t)(next - at) };
+		at = next;
+	}
+	c->read = 0;
+}
+
+/* Its Python frames, and in the same read its stack. */
+static void look_python(struct thread *t, uint64_t now_ns, struct stack_copy *c,
+			struct python_sample *out)
+{
+	struct process *p = t->of;
+	int err;
+
+	out->n = 0;
+	out->flags = 0;
+	out->gil = out->holder = 0;
+	if (!p->py)
+		t->py.id.state = 0;
+	if (!t->py.id.state && !find_thread(t, now_ns)) {
+		c->read = python_readv(&p->pid, c->piece, c->pieces);
+		return;
+	}
+	err = python_sample(p->py, &t->py, c->piece, c->pieces, &c->read, out);
+	if (err)
+		out->n = 0;
+	if (err == -ENOENT &&
+	    now_ns - t->found_ns > AGAIN_NS) /* it may be in another interpreter */
+		t->py.id.state = 0;
+	if (err == -ESTALE) { /* its state is gone: with it the thread, or the whole interpreter */
+		t->py.id.state = 0;
+		p->ids = 0;
+	}
+}
+
+static void look_native(struct thread *t, const struct stack_copy *c, struct look *out)
+{
+	struct native_regs r = { .known = NATIVE_BLOCKED };
+	struct native_copy copy = { .base = out->now.sp, .mem = c->mem };
+	enum native_end end;
+
+	out->natives = 0;
+	if (!c->read || !t->of->native)
+		return;
+	for (size_t i = 0; i < c->read; i++)
+		copy.len += c->piece[i].n;
+	r.value[NATIVE_SP] = out->now.sp;
+	r.value[NATIVE_PC] = out->now.pc;
+	out->natives = native_unwind(t->of->native, &r, &copy, out->native, STACK_FRAMES_MAX, &end);
+	if (end != NATIVE_WHOLE && !out->py.n)
+		out->py.flags |= SAMPLE_CUT;
+}
+
+static pid_t holder_of(struct thread *t, uint64_t state, uint64_t now_ns)
+{
+	struct process *p = t->of;
+
+	for (int again = 0; state && again < 2; again++) {
+		for (size_t i = 0; i < p->ids; i++)
+			if (p->id[i].state == state)
+				return outer_of(p, p->id[i].tid, now_ns);
+		if (list_threads(p, now_ns))
+			break;
+	}
+	return 0;
+}
+
+int thread_look(struct thread *t, uint64_t now_ns, struct look *out)
+{
+	static struct stack_copy c; /* large; the sampler is one thread */
+	int err = state_look(&t->state, &t->of->quota, now_ns, &out->now);
+
+	if (err)
+		return err;
+	c.pieces = c.read = 0;
+	if (out->now.blocked)
+		lay_stack(&c, out->now.sp);
+	look_python(t, now_ns, &c, &out->py);
+	look_native(t, &c, out);
+	out->holder = 0;
+	out->detail = out->now.nr >= 0 ? (uint32_t)out->now.nr : 0;
+	if (state_is_gil(&out->now, out->py.gil, out->py.gil_bytes)) {
+		out->now.state = SAMPLE_GIL;
+		out->holder = holder_of(t, out->py.holder, now_ns);
+		if (out->holder == t->tid)
+			out->holder = 0;
+		out->detail = (uint32_t)out->holder;
+	}
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * thread.h - one look at one thread: its state, and the frames that it stands in.
+ *
+ * A struct process is kept as long as one of its threads is sampled: it has what is known of the
+ * interpreter, of the threads' numbers and of the quota.
+ */
+#pragma once
+
+#include "sample/state.h"
+#include "stacks/native.h"
+#include "stacks/python.h"
+
+struct process;
+
+/* A thread that is sampled, and what the last look has taught. */
+struct thread {
+	struct process *of; /* borrowed */
+	pid_t tid;
+	uint32_t inner; /* its number in its own PID namespace; 0: not asked yet */
+	struct state_thread state;
+	struct python_thread py; /* .id.state 0: it runs no Python, as far as is known */
+	uint64_t missed_ns;      /* when it was looked for in vain, */
+	uint64_t found_ns;       /* and when at all */
+};
+
+struct look {
+	struct state_now now;
+	struct python_sample py; /* .n 0: no Python */
+	struct native_frame native[STACK_FRAMES_MAX];
+	size_t natives;  /* 0: it is on a CPU, or could not be unwound */
+	uint32_t detail; /* sample_detail() */
+	pid_t holder;    /* of the GIL that it waits for; 0: none, or not known */
+};
+
+/* n: shared by all; borrowed. */
+int process_new(struct process **out, struct native *n, pid_t pid);
+void process_free(struct process *p);
+pid_t process_pid(const struct process *p);
+struct python *process_python(struct process *p); /* NULL: none */
+/* Threads that run Python, as our PID namespace counts; at most `cap`. */
+size_t process_threads(struct process *p, uint64_t now_ns, pid_t *out, size_t cap);
+/* A thread that is not sampled itself: the holder of the GIL. NULL: no memory. */
+struct thread *process_other(struct process *p, pid_t tid);
+
+void thread_open(struct thread *t, struct process *of, pid_t tid);
+void thread_close(struct thread *t);
+/* -ESRCH: it is gone; -EPERM, -EACCES: may not. */
+int thread_look(struct thread *t, uint64_t now_ns, struct look *out);

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* modules.c - ELF files of a node's processes, once each; see native.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "stacks/native_priv.h"
+
+#define HEAD 4096u          /* bytes of a file that are compared with the process */
+#define VDSO (256ull << 10) /* bytes that one has at most */
+
+struct module *module_get(struct native *n, uint32_t id)
+{
+	struct module *m = n->slot[id % NATIVE_MODULES];
+
+	if (!id || !m || m->id != id)
+		return NULL;
+	m->used = ++n->tick;
+	return m;
+}
+
+static void module_free(struct module *m)
+{
+	if (!m)
+		return;
+	lines_free(m->lines);
+	symbols_fini(&m->syms);
+	image_fini(&m->img);
+	free(m->path);
+	free(m);
+}
+
+int native_new(struct native **out)
+{
+	struct native *n = calloc(1, sizeof(*n));
+
+	if (!n)
+		return -ENOMEM;
+	*out = n;
+	return 0;
+}
+
+void native_free(struct native *n)
+{
+	if (!n)
+		return;
+	for (size_t i = 0; i < NATIVE_MODULES; i++)
+		module_free(n->slot[i]);
+	map_fini(&n->rules);
+	map_fini(&n->calls);
+	free(n->rule);
+	free(n);
+}
+
+/* --- opening --- */
+
+/* A file that has been replaced since is another one: its first page, with the build-id, differs. */
+static bool same_file(const struct native_target *t, const struct mapping *m, int fd)
+{
+	unsigned char there[HEAD], here[HEAD];
+	size_t n = m->head ? target_read_some(t, m->head, there, sizeof(there)) : 0;
+
+	return !n || (pread(fd, here, n, 0) == (ssize_t)n && !memcmp(here, there, n));
+}
+
+/* First as a name alone: opening a device or a pipe could do something. */
+static int open_regular(const char *path)
+{
+	int name = open(path, O_PATH | O_CLOEXEC), fd = -1;
+	char again[40];
+	struct stat st;
+
+	if (name < 0)
+		return -errno;
+	snprintf(again, sizeof(again), "/proc/self/fd/%d", name);
+	if (fstat(name, &st) == 0 && S_ISREG(st.st_mode))
+		fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	close(name);
+	return fd < 0 ? -ENOENT : fd;
+}
+
+/* Through the root of the process, which may be in a container; a file without a name by its pages. */
+static int open_mapped(const struct native_target *t, const struct mapping *m)
+{
+	char path[4300];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)t->pid, t->paths + m->path);
+	fd = open_regular(path);
+	if (fd >= 0 && same_file(t, m, fd))
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	snprintf(path, sizeof(path), "/proc/%d/map_files/%llx-%llx", (int)t->pid,
+		 (unsigned long long)m->start, (unsigned long long)m->end);
+	return open_regular(path);
+}
+
+static int open_vdso(const struct native_target *t, const struct mapping *m, struct image *out)
+{
+	uint64_t size = m->end - m->start;
+	unsigned char *mem = size <= VDSO ? malloc((size_t)size) : NULL;
+	int err = mem ? target_read(t, m->start, mem, (size_t)size) : -ENOMEM;
+
+	err = err ? err : image_wrap(out, mem, (size_t)size);
+	if (err)
+		free(mem);
+	return err;
+}
+
+static int open_file(const struct native_target *t, const struct mapping *m, struct module *out)
+{
+	int fd = open_mapped(t, m);
+	struct stat st;
+	int err;
+
+	if (fd < 0)
+		return fd;
+	err = fstat(fd, &st) < 0 ? -errno : image_open(&out->img, fd);
+	if (err) {
+		close(fd);
+		return err;
+	}
+	if (!out->img.id_len) {
+		out->file[0] = st.st_dev;
+		out->file[1] = st.st_ino;
+		out->file[2] = (uint64_t)st.st_mtim.tv_sec;
+		out->file[3] = (uint64_t)st.st_mtim.tv_nsec;
+	}
+	return 0;
+}
+
+/* --- keeping --- */
+
+static bool same(const struct module *a, const struct module *b)
+{
+	return a->img.id_len == b->img.id_len && a->img.size == b->img.size &&
+	       !memcmp(a->img.id, b->img.id, sizeof(a->img.id)) &&
+	       !memcmp(a->file, b->file, sizeof(a->file));
+}
+
+/* Into a free slot, or that of the module that was used longest ago. */
+static struct module *keep(struct native *n, struct module *m)
+{
+	uint32_t at = 0;
+
+	for (uint32_t i = 0; i < NATIVE_MODULES; i++) {
+		struct module *o = n->slot[i];
+
+		if (o && same(o, m)) {
+			module_free(m);
+			return o;
+		}
+		if (n->slot[at] && (!o || o->used < n->slot[at]->used))
+			at = i;
+	}
+	module_free(n->slot[at]);
+	n->filled = n->filled % (UINT32_MAX / NATIVE_MODULES) + 1;
+	m->id = n->filled * NATIVE_MODULES + at;
+	n->slot[at] = m;
+	return m;
+}
+
+/* As it was called when it was mapped. */
+static char *name_of(const char *path)
+{
+	static const char gone[] = " (deleted)";
+	size_t n = strlen(path), len = sizeof(gone) - 1;
+
+	return strndup(path, n > len && !strcmp(path + n - len, gone) ? n - len : n);
+}
+
+static struct module *find(struct native_target *t, struct mapping *m)
+{
+	struct module *new = calloc(1, sizeof(*new)), *got;
+	const char *path = t->paths + m->path;
+	int err;
+
+	if (!new)
+		return NULL;
+	new->img.fd = -1;
+	new->path = name_of(path);
+	if (!new->path)
+		err = -ENOMEM;
+	else if (!strcmp(path, "[vdso]"))
+		err = open_vdso(t, m, &new->img);
+	else
+		err = path[0] == '/' ? open_file(t, m, new) : -ENOENT;
+	if (err) {
+		module_free(new);
+		return NULL;
+	}
+	got = keep(t->n, new);
+	got->used = ++t->n->tick;
+	return got;
+}
+
+struct module *module_at(struct native_target *t, struct mapping *m, uint64_t pc, uint64_t *vaddr)
+{
+	struct module *got = module_get(t->n, m->module);
+
+	if (!got && (m->module || !m->tried)) {
+		got = find(t, m);
+		m->module = got ? got->id : 0;
+		m->tried = true;
+	}
+	if (!got || !image_vaddr(&got->img, m->offset + (pc - m->start), vaddr) ||
+	    *vaddr > UINT32_MAX)
+		return NULL;
+	return got;
+}
+
+/* --- what they say --- */
+
+/* Until `need` bytes fit, the tables that were used longest ago go. */
+static void make_room(struct native *n, const struct module *for_, size_t need)
+{
+	for (;;) {
+		struct module *oldest = NULL;
+		size_t sum = need;
+
+		for (size_t i = 0; i < NATIVE_MODULES; i++) {
+			struct module *m = n->slot[i];
+
+			if (!m || m == for_ || !m->syms.row)
+				continue;
+			sum += symbols_bytes(&m->syms);
+			oldest = !oldest || m->used < oldest->used ? m : oldest;
+		}
+		if (sum <= NATIVE_SYMBOLS || !oldest)
+			return;
+		symbols_fini(&oldest->syms);
+		oldest->syms_tried = false;
+	}
+}
+
+const struct symbols *module_symbols(struct native *n, struct module *m)
+{
+	if (!m->syms_tried) {
+		m->syms_tried = true;
+		if (symbols_read(&m->syms, &m->img) < 0)
+			return NULL;
+		make_room(n, m, symbols_bytes(&m->syms));
+	}
+	return m->syms.row ? &m->syms : NULL;
+}
+
+struct lines *module_lines(struct native *n, struct module *m)
+{
+	uint64_t sum = m->img.debug_bytes;
+
+	if (m->lines_tried)
+		return m->lines;
+	m->lines_tried = true;
+	if (!sum || sum > NATIVE_LINES)
+		return NULL;
+	for (size_t i = 0; i < NATIVE_MODULES; i++)
+		sum += n->slot[i] && n->slot[i]->lines ? n->slot[i]->img.debug_bytes : 0;
+	for (size_t i = 0; i < NATIVE_MODULES && sum > NATIVE_LINES; i++) {
+		struct module *o = n->slot[i];
+
+		if (!o || !o->lines)
+			continue;
+		lines_free(o->lines);
+		o->lines = NULL;
+		o->lines_tried = false;
+		sum -= o->img.debug_bytes;
+	}
+	return lines_new(&m->lines, &m->img) ? NULL : m->lines;
+}

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* pywalk.c - one thread's frames, followed in a copy of its memory; see python.h. */
+#include "stacks/pywalk.h"
+
+#include <errno.h>
+
+/* Copies for one sample: a thread that calls all the time changes while it is read. Before 3.11 frames
+ * are all over the place. */
+#define TRIES  6u
+#define OLDER  8u
+#define SETTLE 4u /* samples after which an outermost frame is believed to be another */
+#define STEPS  (2 * PY_SKEL)
+
+enum { OWNER_C = 3 }; /* and above: a frame that only marks where C called */
+
+/* A frame as it was copied. */
+struct seen {
+	uint64_t code, previous, instr;
+	uint8_t owner;
+	bool entry;
+	bool runs; /* 3.10: it, or what it called */
+};
+
+/* --- frames --- */
+
+static void parse_frame(const struct py_layout *l, const unsigned char *raw, struct seen *f)
+{
+	f->code = py_word(raw + l->code) & ~7ull; /* lower bits are tags since 3.14 */
+	f->previous = py_word(raw + l->previous);
+	f->instr = l->bytecode == PY_NONE ? py_half(raw + l->instr) : py_word(raw + l->instr);
+	f->owner = l->owner == PY_NONE ? 0 : raw[l->owner];
+	/* From 3.12 on a frame of C is behind it instead. */
+	f->entry = l->minor < 11 || (l->entry != PY_NONE && raw[l->entry]);
+	f->runs = l->minor > 10 || !f->owner;
+	if (l->minor < 12 && f->owner >= OWNER_C)
+		f->owner = 0;
+}
+
+/* The frames of one chunk, from its start on. */
+static void line_up(struct pywalk *w, uint32_t i)
+{
+	const unsigned char *raw = py_scratch.copy + w->at[i];
+	uint64_t addr = w->t->chunk[i].addr, used = w->t->chunk[i].used, at = PY_HEAD, top;
+	struct seen f;
+
+	if (!i) { /* what is behind its end were frames once */
+		top = py_word(w->thread[1] + w->l->chunk + 8) - addr;
+		used = top < used ? top : used;
+	}
+	if (!py_word(raw))
+		at += 8; /* the first chunk has an empty word at its start */
+	while (at + w->l->frame_copy <= used && w->skels < PY_SKEL) {
+		const struct py_code *c;
+
+		parse_frame(w->l, raw + at, &f);
+		c = py_code(w->p, f.code);
+		if (!c)
+			break;
+		py_scratch.skel[w->skels++] = (struct py_skel){ .addr = addr + at,
+								.code = f.code,
+								.instr = f.instr,
+								.previous = f.previous,
+								.entry = f.entry };
+		at += 8ull * c->framesize;
+	}
+}
+
+/* The number of the frame at that address, below `end`; -1: none is. */
+static int64_t skel_of(uint64_t addr, size_t end)
+{
+	while (end--)
+		if (py_scratch.skel[end].addr == addr)
+			return (int64_t)end;
+	return -1;
+}
+
+static bool in_chunk(const struct pywalk *w, uint64_t addr)
+{
+	for (uint32_t i = 0; i < w->t->chunks; i++)
+		if (addr - w->t->chunk[i].addr < w->t->chunk[i].used)
+			return true;
+	return false;
+}
+
+/* A frame that is in no chunk: from the copy, or now. */
+static bool outside(struct pywalk *w, uint64_t addr, struct seen *f)
+{
+	unsigned char raw[PY_FRAME_COPY];
+
+	if (addr % 8)
+		return false;
+	for (uint32_t i = 0; i < w->outsides; i++)
+		if (w->was[i] == addr) {
+			parse_frame(w->l, w->outside[i], f);
+			return true;
+		}
+	if (!py_read(w->p, addr, raw, w->l->frame_copy))
+		return false;
+	parse_frame(w->l, raw, f);
+	w->extra += f->owner < OWNER_C; /* those of C stay where they are */
+	return true;
+}
+
+static void emit(struct pywalk *w, uint64_t code, uint64_t instr, bool entry)
+{
+	struct python_sample *s = w->out;
+
+	if (s->n == STACK_FRAMES_MAX) {
+		s->flags |= SAMPLE_CUT;
+		return;
+	}
+	s->frame[s->n++] = (struct python_frame){ code, instr, entry };
+}
+
+/* Frames in no chunk that were met, for the next copy: those of C stay, the others move. */
+struct met {
+	uint64_t moving[PYTHON_OUTSIDE], still[PYTHON_OUTSIDE];
+	uint32_t movings, stills;
+};
+
+static void meet(struct met *m, uint64_t addr, bool still)
+{
+	if (still && m->stills < PYTHON_OUTSIDE)
+		m->still[m->stills++] = addr;
+	else if (!still && m->movings < PYTHON_OUTSIDE)
+		m->moving[m->movings++] = addr;
+}
+
+static void keep_met(struct python_thread *t, const struct met *m)
+{
+	uint32_t rest = PYTHON_OUTSIDE - m->movings;
+
+	rest = rest < m->stills ? rest : m->stills;
+	memcpy(t->outside, m->moving, m->movings * sizeof(m->moving[0]));
+	memcpy(t->outside + m->movings, m->still, rest * sizeof(m->still[0]));
+	t->moving = m->movings;
+	t->outsides = m->movings + rest;
+}
+
+/* Before 3.11 a frame that was left is there again when it is called again: it is kept in mind. */
+static void keep_old(struct python_thread *t, struct met *m)
+{
+	for (uint32_t i = 0; i < t->outsides && m->movings < PYTHON_OUTSIDE / 2; i++) {
+		bool there = false;
+
+		for (uint32_t k = 0; k < m->movings; k++)
+			there |= m->moving[k] == t->outside[i];
+		if (!there)
+			m->moving[m->movings++] = t->outside[i];
+	}
+	keep_met(t, m);
+}
+
+/* What was read does not fit: inner frames are of another moment, and are left out. */
+static void forget(struct pywalk *w)
+{
+	w->out->n = 0;
+	w->out->flags &= (uint8_t)~SAMPLE_CUT;
+	w->odd = true;
+}
+
+/* One frame outside of the chunks. False: it is none. */
+static bool step_outside(struct pywalk *w, uint64_t *cur, struct met *met)
+{
+	struct python_sample *s = w->out;
+	uint32_t extra = w->extra;
+	struct seen f;
+
+	if (!outside(w, *cur, &f) || (w->last && w->extra > extra && f.owner < OWNER_C && w->skels))
+		return false;
+	meet(met, *cur, f.owner >= OWNER_C);
+	if (f.owner >= OWNER_C) {
+		if (s->n)
+			s->frame[s->n - 1].entry = true;
+	} else if (py_code(w->p, f.code)) {
+		emit(w, f.code, f.instr, f.entry);
+	} else {
+		return false;
+	}
+	*cur = f.previous;
+	return true;
+}
+
+/* From the innermost frame to the outermost. Returns the address of the last one. */
+static uint64_t follow(struct pywalk *w, uint64_t cur, struct met *met)
+{
+	size_t end = w->skels;
+	bool first = true;
+	uint64_t last = 0;
+
+	for (size_t step = 0; step < STEPS && (cur || end); step++) {
+		int64_t i = cur ? skel_of(cur, end) : -1;
+
+		if (i < 0 && cur && !in_chunk(w, cur)) {
+			last = cur;
+			if (!step_outside(w, &cur, met)) {
+				forget(w);
+				cur = 0;
+			}
+			continue;
+		}
+		/* Its caller must be the next one in the chunk; above the first one may be frames
+		 * that are made, or left. */
+		if (i < 0 || (!first && (size_t)i + 1 < end)) {
+			forget(w);
+			if (!end)
+				break;
+			i = (int64_t)end - 1;
+		}
+		first = false;
+		end = (size_t)i;
+		last = py_scratch.skel[i].addr;
+		emit(w, py_scratch.skel[i].code, py_scratch.skel[i].instr,
+		     py_scratch.skel[i].entry);
+		cur = py_scratch.skel[i].previous;
+	}
+	return last;
+}
+
+/* How far in a frame is, by those that are in chunks. */
+static int64_t depth(struct pywalk *w, uint64_t cur)
+{
+	struct seen f;
+
+	for (uint32_t i = 0; i < 4 && cur; i++) {
+		int64_t at = skel_of(cur, w->skels);
+
+		if (at >= 0)
+			return at;
+		if (in_chunk(w, cur) || !outside(w, cur, &f))
+			return INT64_MAX;
+		cur = f.previous;
+	}
+	return -1;
+}
+
+/* The innermost frame. If it changed while the chunks were copied, the outer one was there all along. */
+static uint64_t innermost(struct pywalk *w, bool *same)
+{
+	uint64_t a = w->current[0], b = w->current[1];
+
+	if (w->l->current == PY_NONE) {
+		a = py_word(w->thread[0] + w->l->frame);
+		b = py_word(w->thread[1] + w->l->frame);
+	}
+	*same = a == b;
+	if (a == b || !w->skels)
+		return b;
+	return depth(w, a) < depth(w, b) ? a : b;
+}
+
+/* --- one sample --- */
+
+static void say_gil(struct pywalk *w)
+{
+	struct python_sample *s = w->out;
+
+	s->gil = w->t->gil;
+	s->gil_bytes = w->l->gil_bytes;
+	if (s->gil && py_half(w->gil + w->l->gil_locked) == 1)
+		s->holder = py_word(w->gil + w->l->gil_holder);
+	if (w->collecting == 1)
+		s->flags |= SAMPLE_GC;
+}
+
+/* Before 3.11 a frame that was left has no caller: it looks like an outermost one. */
+static bool is_outermost(struct python_thread *t, uint64_t last)
+{
+	if (last != t->outermost && t->outermost && ++t->strange < SETTLE * OLDER)
+		return false;
+	t->outermost = last;
+	t->strange = 0;
+	return true;
+}
+
+/* The frame that runs and was called by `caller`, of those that were copied; -1: none. */
+static int64_t called_by(struct pywalk *w, uint64_t caller, struct seen *f)
+{
+	for (uint32_t i = 0; i < w->outsides; i++) {
+		parse_frame(w->l, w->outside[i], f);
+		if (f->runs && f->previous == caller && w->was[i] != caller &&
+		    py_code(w->p, f->code))
+			return i;
+	}
+	return -1;
+}
+
+/*
+ * Before 3.11, if no copy fits: from the outermost frame inwards, as far as frames of one copy were
+ * called by one another. Those inside are left out.
+ */
+static void from_outside(struct pywalk *w)
+{
+	struct python_sample *s = w->out;
+	struct python_frame swap;
+	struct seen f = { 0 };
+	uint64_t caller = 0;
+	int64_t i;
+
+	s->n = 0;
+	while (s->n < STACK_FRAMES_MAX && (i = called_by(w, caller, &f)) >= 0 &&
+	       (caller || w->was[i] == w->t->outermost)) {
+		emit(w, f.code, f.instr, true);
+		caller = w->was[i];
+	}
+	for (size_t a = 0, b = s->n; a + 1 < b; a++) {
+		swap = s->frame[a];
+		s->frame[a] = s->frame[--b];
+		s->frame[b] = swap;
+	}
+}
+
+/* 0; 1: it changed meanwhile, a further copy may be better; -ENOENT. */
+static int walk(struct pywalk *w)
+{
+	struct met met = { .movings = 0 };
+	uint64_t cur, last;
+	bool same;
+
+	w->skels = 0;
+	w->extra = 0;
+	w->odd = false;
+	w->out->n = 0;
+	for (uint32_t i = w->t->chunks; i-- > 0;)
+		line_up(w, i);
+	cur = innermost(w, &same);
+	if (!cur && !w->skels)
+		return -ENOENT;
+	last = follow(w, cur, &met);
+	if (w->l->chunk == PY_NONE)
+		keep_old(w->t, &met);
+	else
+		keep_met(w->t, &met);
+	same &= !w->odd && !w->extra;
+	/* Asked late, it is believed if it is what the copy ends with. */
+	if (w->late && (!w->skels || cur != py_scratch.skel[w->skels - 1].addr))
+		same = false;
+	if (same && w->l->chunk == PY_NONE && !is_outermost(w->t, last))
+		same = false;
+	if (!same && w->last && w->l->chunk == PY_NONE)
+		from_outside(w);
+	if (!same)
+		w->out->flags |= SAMPLE_UNCERTAIN;
+	return !same;
+}
+
+int python_sample(struct python *p, struct python_thread *t, const struct python_piece *more,
+		  size_t mores, size_t *more_read, struct python_sample *out)
+{
+	struct pywalk *w = &(struct pywalk){ .p = p, .l = &p->l, .t = t, .out = out };
+	uint32_t tries = w->l->chunk == PY_NONE ? OLDER : TRIES;
+	int err = -EAGAIN;
+
+	if (more_read)
+		*more_read = 0;
+	for (uint32_t i = 0; i < tries && (err == -EAGAIN || err > 0); i++) {
+		bool whole;
+
+		out->n = 0;
+		out->flags = 0;
+		out->gil = out->holder = 0;
+		whole = py_copy(w, more, mores, more_read);
+		if (!t->id.state || !py_is_it(w))
+			return -ESTALE;
+		if (!whole) { /* nothing behind a place that is gone is there */
+			memcpy(w->thread[1], w->thread[0], sizeof(w->thread[0]));
+			t->outsides = t->moving = 0;
+			t->chunks = 0;
+			py_is_there(w);
+			err = -EAGAIN;
+			continue;
+		}
+		say_gil(w);
+		w->late = false;
+		w->last = i + 1 == tries;
+		err = py_is_there(w) || w->last ? walk(w) : -EAGAIN;
+	}
+	return err < 0 ? err : out->n ? 0 : -ENOENT;
+}

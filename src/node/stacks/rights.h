@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rights.h - looking into others' processes with no more rights than that takes, and why it fails. */
+#pragma once
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * From root to the user of "UID:GID", with CAP_SYS_PTRACE: one that may still look into processes
+ * where a user alone may not. 1: it is who it was, and has what it had; -errno.
+ */
+int rights_as(const char *who);
+int rights_drop(void); /* that one, too */
+
+/* Why a thread could not be looked into; err is the -errno. */
+void why_not(pid_t pid, pid_t tid, int err, char *out, size_t cap);

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* samples.c - the tables of samples of threads, and of the stacks that they were taken of. */
+#include "sql/static_tables.h"
+
+#include "model/sample.h"
+
+struct fill_samples {
+	struct cells *c;
+	const struct sql_source *src;
+};
+
+static const char *text_of(const struct dict *d, uint32_t name)
+{
+	return d->name[dict_name(d, name)].text;
+}
+
+static void add_sample(const struct fill_samples *f, const struct event *e)
+{
+	const struct dict *d = &f->src->dict;
+	uint32_t track = dict_track(d, e->track);
+	const struct dict_track *t = &d->track[track];
+	const struct process *p = &d->process[t->process];
+	uint32_t flags = sample_flags(e->b);
+
+	cell_int(f->c, (int64_t)e->start_ns);
+	cell_maybe(f->c, t->process, (int64_t)(e->start_ns + (uint64_t)p->wall_offset_ns));
+	cell_maybe(f->c, t->process, p->id);
+	cell_maybe(f->c, t->process, p->pid);
+	cell_maybe(f->c, track, (int64_t)t->track.stream);
+	cell_text(f->c, sample_state_word(sample_state(e->b)));
+	cell_maybe(f->c, sample_detail(e->b), sample_detail(e->b));
+	cell_maybe(f->c, e->a, (int64_t)e->a);
+	cell_text(f->c, text_of(d, e->name));
+	cell_int(f->c, (int64_t)e->dur_ns);
+	cell_int(f->c, (flags & SAMPLE_GC) != 0);
+	cell_int(f->c, (flags & SAMPLE_HOLDER) != 0);
+	cell_int(f->c, (flags & SAMPLE_UNCERTAIN) != 0);
+	cell_int(f->c, (flags & SAMPLE_CUT) != 0);
+}
+
+static int add_samples(void *arg, uint32_t process, const struct event_columns *c)
+{
+	struct fill_samples *f = arg;
+	int err = source_late(f->src);
+
+	(void)process;
+	for (size_t i = 0; i < c->n && !err; i++) {
+		struct event e = event_at(c, i);
+
+		add_sample(f, &e);
+		err = f->c->err;
+	}
+	return err;
+}
+
+int fill_sample(struct cells *c, struct sql_source *src, const struct small_ask *ask)
+{
+	struct store_filter f = { .kinds = 1u << EVENT_SAMPLE };
+	struct fill_samples fill = { c, src };
+
+	if (ask->from > ask->to || ask->to < 0)
+		return 0;
+	f.from_ns = ask->from > 0 ? (uint64_t)ask->from : 0;
+	f.to_ns = ask->to < INT64_MAX ? (uint64_t)ask->to + 1 : 0;
+	return store_each_events(src->st, &f, EVENT_COLS_ALL, add_samples, &fill);
+}
+
+static int add_stack(void *arg, const struct stack_row *r)
+{
+	static const char *const kind[FRAME_KINDS] = { "python", "native", "task" };
+	struct fill_samples *f = arg;
+	const struct dict *d = &f->src->dict;
+
+	for (uint32_t i = 0; i < r->n && !f->c->err; i++) {
+		const struct stack_frame *x = &r->frame[i];
+
+		cell_int(f->c, r->id);
+		cell_int(f->c, r->n);
+		cell_int(f->c, i);
+		cell_text(f->c, kind[x->kind]);
+		cell_text(f->c, text_of(d, x->name));
+		cell_text(f->c, text_of(d, x->file));
+		cell_maybe(f->c, x->line, x->line);
+		cell_int(f->c, (x->flags & FRAME_USER) != 0);
+		cell_int(f->c, (x->flags & FRAME_SCANNED) != 0);
+		cell_int(f->c, (x->flags & FRAME_INLINE) != 0);
+	}
+	return f->c->err ? f->c->err : source_late(f->src);
+}
+
+int fill_stack(struct cells *c, struct sql_source *src, const struct small_ask *ask)
+{
+	struct fill_samples fill = { c, src };
+
+	(void)ask;
+	return store_each_stack(src->st, add_stack, &fill);
+}

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+# test: timeout=240
+"""Samples of a sampler, here one in Python, are stored with their stacks; accounts add up whatever
+dies; a sampler that lies is hung up on; no reader takes a sample for work."""
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+from aontest import *
+from samplekit import *
+
+LOAD = [("load", "/job/data.py", 42), ("read", "/usr/lib/python3/io.py", 7, PYTHON, 0), ("main", "/job/train.py", 9)]
+COPY = [("memcpy", "libc.so.6", 0, NATIVE, 0), ("step", "/job/train.py", 77)]
+
+
+def sql(place, text):
+    r = aon("sql", "--json", text, place.store)
+    return [json.loads(line) for line in r.stdout.splitlines()] if r.returncode == 0 else r.stderr
+
+
+def rows(place, text):
+    r = aon("sql", "--tsv", text, place.store)
+    return [line.split("\t") for line in r.stdout.splitlines()][1:] if r.returncode == 0 else r.stderr
+
+
+def stored():
+    with Place() as place, alone(place) as d:
+        s = Sampler(place)
+        ok(s.hear(3.0) == [], "without processes there is nobody to sample", s.list)
+        p = app(place, "steady", "-r", 500, "-w", stdin=subprocess.PIPE)
+        wait_joined(d, p.pid)
+        ok(s.wait(lambda t: s.of(p.pid)), "a process that joined is to be sampled", s.list)
+        t = s.of(p.pid)
+        ok(t and t[0][2] == 4900, "at 49 Hz, as nothing is known of a GPU", t)
+        ok(t and os.path.isdir(f"/proc/{p.pid}/task/{t[0][1]}"), "and the thread is one of its own", t)
+        tid = t[0][1]
+        a, b = s.stack(*LOAD), s.stack(*COPY)
+        first = time.monotonic_ns()
+        for i in range(40):
+            s.say(samples([sample(p.pid, tid, a, state=IO, detail=17), sample(p.pid, tid, b, blame=1),
+                           sample(p.pid, tid, 0, blame=NO_BLAME, state=GIL, detail=4711)]))
+            time.sleep(0.005)
+        s.say(status(cpu_ns=5_000_000, taken=120, missed=3, reason="pid 7: not permitted"))
+        s.say(samples([sample(p.pid, 999999, a), sample(1, 1, a)]))
+        ok(wait_for(lambda: d.counter("samples") == 120), "120 samples are taken", d.counter("samples"))
+        ok(wait_for(lambda: d.counter("samples_unknown") == 2), "those of strangers are not", d.counter("samples_unknown"))
+        ok(d.counter("sample_stacks") == 2 and d.counter("samples_missed") == 3 and d.counter("sampler_cpu_ms") == 5,
+           "stacks, misses and CPU are counted")
+        st = d.status().get("sampler", {})
+        ok(st.get("on") and st.get("why") == "pid 7: not permitted", "the status has the reason", st)
+        ps = aon("ps", env={"AON_RUN_DIR": str(place.run)})
+        ok("Sampling: pid 7: not permitted" in ps.stderr, "and so has aon ps", ps.stdout + ps.stderr)
+        doctor = aon("doctor", env={"AON_RUN_DIR": str(place.run)}).stdout
+        ok("sampling: pid 7: not permitted" in doctor, "and aon doctor", doctor)
+        d.flush()
+        e = finish(p)
+        ok(wait_for(lambda: d.session(p.pid) is None), "the process ends")
+        s.close()
+        d.stop()
+        got = rows(place, "select state, stack, blame, detail, weight, tid, count(*) from sample group by 1,2 order by 1")
+        ok(got == [["gil", "", "", "4711", "20408163", str(tid), "40"],
+                   ["io", "1", "load (data.py:42)", "17", "20408163", str(tid), "40"],
+                   ["running", "2", "step (train.py:77)", "", "20408163", str(tid), "40"]], "SQL has the samples", got)
+        got = rows(place, "select id, depth, frame, kind, function, file, line, user from stack order by 1,3")
+        ok(got == [["1", "3", "0", "python", "load", "/job/data.py", "42", "1"],
+                   ["1", "3", "1", "python", "read", "/usr/lib/python3/io.py", "7", "0"],
+                   ["1", "3", "2", "python", "main", "/job/train.py", "9", "1"],
+                   ["2", "2", "0", "native", "memcpy", "libc.so.6", "", "0"],
+                   ["2", "2", "1", "python", "step", "/job/train.py", "77", "1"]], "and the stacks", got)
+        got = rows(place, f"select min(ts)>={first - 10_000}, max(ts)-min(ts)<60000000000 from sample")
+        ok(got == [["1", "1"]], "times are those of the samples", got)
+        got = rows(place, "select count(*) from event where kind='sample'") + rows(place, "select count(*) from window where kind='sample'") \
+            + rows(place, "select count(*) from summary where kind='sample'")
+        ok(got == [["0"]] * 3, "no event, window or sum is of a sample", got)
+        acc = accounts(place.store)
+        ok(len(acc) == 1 and balanced(acc[0]) and acc[0]["emitted"] == e["emitted"] + 120, "the account adds up with them", (acc, e))
+        ok("load" not in aon("report", place.store).stdout, "a report has no row of them")
+        ok(check(place.store), "the store is sound", check_text(place.store))
+
+
+def killed():
+    """The sampler, aond, the program: killed in turn while samples come."""
+    with Place() as place, alone(place) as d:
+        p = app(place, "steady", "-r", 2000, "-w", stdin=subprocess.PIPE)
+        q = app(place, "steady", "-r", 100, "-w", stdin=subprocess.PIPE)
+        wait_joined(d, p.pid) and wait_joined(d, q.pid)
+
+        def send(s, n):
+            a = s.stack(*LOAD)
+            for _ in range(n):
+                s.say(samples([sample(t[0], t[1], a) for t in s.hear() or []]))
+                time.sleep(0.002)
+
+        s = Sampler(place)
+        s.wait(lambda t: s.of(p.pid) and s.of(q.pid))
+        send(s, 50)
+        s.close()  # as if it had been killed
+        ok(wait_for(lambda: d.counter("sampler_ends") == 1), "aond sees that the sampler is gone")
+        s = Sampler(place)
+        ok(s.wait(lambda t: s.of(p.pid)), "the next one gets the list")
+        send(s, 50)
+        d.flush()
+        send(s, 200)  # of which the dying aond has not stored all
+        d.kill()
+        d.start()
+        ok(wait_joined(d, p.pid) and wait_joined(d, q.pid), "both programs are back", d.text()[-1000:])
+        s = Sampler(place)
+        s.wait(lambda t: s.of(p.pid) and s.of(q.pid))
+        send(s, 50)
+        q.kill()
+        q.wait()
+        send(s, 50)
+        ok(wait_for(lambda: not d.session(q.pid)), "a program that is killed is gone")
+        ok(s.wait(lambda t: not s.of(q.pid)), "and is sampled no more", s.list)
+        e = finish(p)
+        wait_for(lambda: d.session(p.pid) is None)
+        s.close()
+        d.stop()
+        acc = account_of(place.store, p.pid) + account_of(place.store, q.pid)
+        ok(len(acc) == 2 and all(balanced(a) for a in acc), "both accounts add up", acc)
+        ok(acc[0]["emitted"] >= e["emitted"] + 150, "samples are in them", (acc, e))
+        n = int(rows(place, "select count(*) from sample")[0][0])
+        ok(n >= 300, "and what was committed is there", n)
+        ok(check(place.store), "the store is sound", check_text(place.store))
+
+
+def hostile():
+    with Place() as place, alone(place) as d:
+        p = app(place, "steady", "-r", 100, "-w", stdin=subprocess.PIPE)
+        wait_joined(d, p.pid)
+        far = time.monotonic_ns() + 10**12
+        lies = {
+            "noise": os.urandom(200),
+            "nothing but a head": head(SAMPLES, 5),
+            "an unknown type": head(9, 0),
+            "targets": head(TARGETS, 0),
+            "a stack out of turn": stack(5, LOAD),
+            "a sample of a stack that was not told": samples([sample(p.pid, p.pid, 3)]),
+            "a time to come": samples([sample(p.pid, p.pid, 0, t_ns=far, blame=NO_BLAME)]),
+            "a time long ago": samples([sample(p.pid, p.pid, 0, t_ns=1, blame=NO_BLAME)]),
+            "a blame without a stack": samples([sample(p.pid, p.pid, 0, blame=3)]),
+            "an impossible rate": samples([sample(p.pid, p.pid, 0, centihertz=0, blame=NO_BLAME)]),
+            "a state that is none": samples([sample(p.pid, p.pid, 0, state=77, blame=NO_BLAME)]),
+            "a message that is too long": head(SAMPLES, 2000) + b"\0" * 80000,
+        }
+        for n, (what, msg) in enumerate(lies.items(), 1):
+            s = Sampler(place)
+            s.say(msg)
+            ok(wait_for(lambda: d.counter("sampler_bad") == n), f"{what}: hung up", d.counter("sampler_bad"))
+            s.close()
+        s = Sampler(place)
+        s.say(status(cpu_ns=100))
+        s.say(status(cpu_ns=50))
+        ok(wait_for(lambda: d.counter("sampler_bad") == len(lies) + 1), "CPU that falls: hung up")
+        s.close()
+        s = Sampler(place)
+        s.wait(lambda t: s.of(p.pid))
+        second = Sampler(place)
+        ok(second.gone(), "one sampler at a time")
+        s.say(status(reason="\x1b[31mred\nline"))
+        ok(wait_for(lambda: "red" in d.status()["sampler"]["why"]), "a reason comes")
+        why = d.status()["sampler"]["why"]
+        ok("\x1b" not in why and "\n" not in why, "and is made safe to print", why)
+        for i in range(400):  # names without end
+            s.stack((f"f{i}" * 60, f"/x/{i}.py", i))
+        flood = samples([sample(p.pid, s.of(p.pid)[0][1], 1)] * 1500)
+        s.sock.setblocking(False)
+        end, sent = time.monotonic() + 1.5, 0
+        while time.monotonic() < end:
+            try:
+                s.sock.send(flood)
+                sent += 1
+            except BlockingIOError:
+                time.sleep(0.001)
+        ok(d.counter("sampler_deaf") >= 1, "a flood is read with pauses", (sent, d.counter("sampler_deaf")))
+        ok(d.ping(), "aond answers meanwhile")
+        s.close()
+        e = finish(p)
+        wait_for(lambda: d.session(p.pid) is None)
+        d.stop()
+        acc = accounts(place.store)
+        ok(all(balanced(a) for a in acc) and acc[0]["emitted"] > e["emitted"], "the account adds up", acc)
+        ok(check(place.store), "the store is sound", check_text(place.store))
+
+
+CHILD = f"""#!{sys.executable}
+import os, socket, sys, time
+s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+s.connect(sys.argv[sys.argv.index("--run-dir") + 1] + "/sample.sock")
+open(os.path.dirname(os.path.abspath(sys.argv[0])) + "/pid", "w").write(str(os.getpid()))
+while s.recv(65536):
+    pass
+"""
+
+
+def child():
+    with Place() as place, alone(place, child=CHILD) as d:
+        pid = place.path / "bin" / "pid"
+        time.sleep(1.5)
+        ok(not pid.exists(), "without a process no aon-sample is started")
+        p = app(place, "steady", "-r", 100, "-w", stdin=subprocess.PIPE)
+        wait_joined(d, p.pid)
+        ok(wait_for(lambda: d.status()["sampler"]["on"], 20), "with one it is", d.text()[-500:])
+        first = int(pid.read_text())
+        os.kill(first, signal.SIGKILL)
+        ok(wait_for(lambda: d.counter("sampler_starts") == 2 and d.status()["sampler"]["on"], 20), "killed, it is started again",
+           d.status()["sampler"])
+        d.ask("set sample=off")
+        ok(wait_for(lambda: not d.status()["sampler"]["on"]) and "setting" in d.status()["sampler"]["why"], "a setting ends it",
+           d.status()["sampler"])
+        d.ask("set sample=on")
+        ok(wait_for(lambda: d.status()["sampler"]["on"], 20), "and begins it again", d.status()["sampler"])
+        last = int(pid.read_text())
+        d.stop()
+        ok(wait_for(lambda: not os.path.exists(f"/proc/{last}")), "it ends with aond")
+        p.kill()
+        p.communicate()
+
+
+def missing():
+    with Place() as place, alone(place) as d:
+        p = app(place, "steady", "-r", 100, "-w", stdin=subprocess.PIPE)
+        wait_joined(d, p.pid)
+        ok(wait_for(lambda: d.status()["sampler"]["why"] == "aon-sample is not installed", 5), "without the program the status says so",
+           d.status()["sampler"])
+        out = d.ask("budget") or ""
+        ok("sample_cpu_percent" in out, "aon budget has its limit", out)
+        p.kill()
+        p.communicate()
+
+
+stored()
+killed()
+hostile()
+child()
+missing()
+done()
