@@ -14,7 +14,7 @@
 #include "insight/state.h"
 
 #define WAITING   (1u << 20) /* samples that wait, at most */
-#define HOLDER_NS 25000000u  /* the GIL's holder is sampled together with the waiting thread, about */
+#define HOLDER_NS 25000000u  /* the GIL's holder is sampled about when the thread waits */
 
 /* --- parts of a step --- */
 
