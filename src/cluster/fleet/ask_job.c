@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "model/event.h"
 
 #define RANKS 1000000u
@@ -34,13 +35,6 @@ static int on_rank(void *arg, const struct rowin_field *f)
 	return 0;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* What each waited beyond the one that waits least, and its own work against the median's. */
 static int compare_ranks(struct fleet_report *r)
 {
@@ -56,7 +50,7 @@ static int compare_ranks(struct fleet_report *r)
 			least = fmin(least, s->exposed_ns / (double)s->steps);
 	}
 	if (r->ranks)
-		qsort(own, r->ranks, sizeof(*own), by_number);
+		qsort(own, r->ranks, sizeof(*own), cmp_double);
 	median = r->ranks ? own[r->ranks / 2] : 0;
 	free(own);
 	for (size_t i = 0; i < r->ranks; i++) {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "detect/trigger_op.h"
 
 /* --- values --- */
@@ -39,13 +40,6 @@ void trigger_meter_init(struct trigger_meter *m, const struct trigger *t)
 	}
 }
 
-static int by_value(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static void make_stats(struct gauge *g)
 {
 	static const double share[STATS] = {
@@ -55,7 +49,7 @@ static void make_stats(struct gauge *g)
 	double sum = 0;
 
 	memcpy(sorted, g->ring, g->n * sizeof(*sorted));
-	qsort(sorted, g->n, sizeof(*sorted), by_value);
+	qsort(sorted, g->n, sizeof(*sorted), cmp_float);
 	for (uint32_t i = 0; i < g->n; i++)
 		sum += (double)sorted[i];
 	for (int i = STAT_P50; i <= STAT_P99; i++)
