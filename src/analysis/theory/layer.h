@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * layer.h - how long the layers of a network should take, other than plain matrix products. Pure.
- */
+/* layer.h - how long a network's layers should take, other than matrix products. Pure. */
 #pragma once
 
 #include <stdbool.h>
