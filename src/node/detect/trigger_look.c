@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * trigger_look.c - evaluates a trigger: values of quantities, and arithmetic on a stack; see
- * trigger.h.
- */
+/* trigger_look.c - evaluates a trigger: quantities, arithmetic on a stack; see trigger.h. */
 #include "detect/trigger.h"
 
 #include <math.h>
