@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * ask_job.c - one job over all its ranks: which rank waits for which, what the steps consist of,
- * kernels, hours.
- */
+/* ask_job.c - a job over its ranks: who waits for whom, parts of steps, kernels, hours. */
 #include "fleet/ask.h"
 
 #include <errno.h>
