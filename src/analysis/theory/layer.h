@@ -27,8 +27,6 @@ enum pass_kind {
 	PASS_KINDS
 };
 
-extern const char *const pass_word[PASS_KINDS]; /* "elementwise" ... */
-
 int pass_time(struct layer_time *out, const struct gpu *g, enum pass_kind kind, double bytes);
 
 /* Each of `elements` is read from `inputs` tensors and written to one. */
