@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * classify.c - chooses the kind of a fault: the first rule of a list that fits (docs/diagnosis.md).
- */
+/* classify.c - chooses a fault's kind: the first rule of a list that fits (docs/diagnosis.md). */
 #include "diagnose/state.h"
 
 #define THERMAL 0x68u /* NVML: hardware slowdown, software and hardware thermal */

@@ -116,9 +116,8 @@ static bool is_compute(size_t class)
 static int by_name(const void *a, const void *b)
 {
 	const struct profile_row *x = a, *y = b;
-	int order = strcmp(x->name, y->name);
 
-	return order ? order : (x->ns < y->ns) - (x->ns > y->ns);
+	return strcmp(x->name, y->name) ?: cmp_num(y->ns, x->ns);
 }
 
 /* The steps that are meant, by process and start. */

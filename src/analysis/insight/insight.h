@@ -121,9 +121,7 @@ struct insight_host_table {
 	size_t rows;
 };
 
-/*
- * GPU work by the op and module that launched it: a row for each kernel, op and module of a file.
- */
+/* GPU work by what launched it: a row for each kernel, op and module of a file. */
 struct insight_work_row {
 	int32_t rank;
 	uint32_t file, name;

@@ -158,10 +158,7 @@ int insight_samples(struct insight *in);
 int insight_samples_end(struct insight *in);
 int insight_ops(struct insight *in); /* op.c */
 int insight_ops_end(struct insight *in);
-/*
- * The work of an operator by its shapes; NULL: none, no formula, or no memory. Valid until the next
- * call.
- */
+/* The work of an operator by its shapes, until the next call; NULL: no formula, or no memory. */
 const struct op_work *insight_op_work(struct insight *in, const struct event *e);
 int insight_tables(struct insight *in); /* table.c */
 int insight_tables_end(struct insight *in);

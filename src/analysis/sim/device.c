@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * device.c - streams: work in order, the calls that launched it, and its dependencies on other
- * streams.
- */
+/* device.c - streams: work in order, the calls that launched it, the streams it depends on. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -67,10 +67,7 @@ int play_step(struct play *p);
 /* After a run: lengthens operations that share a link, and delays all that waits for them. */
 int play_contend(struct play *p);
 
-/*
- * How much longer a rank's work always takes, by chance; from 1 + SLOW_FOR_GOOD on, reporting it is
- * correct.
- */
+/* How much longer a rank's work always takes; from 1 + SLOW_FOR_GOOD on, a report is correct. */
 #define SLOW_FOR_GOOD 0.01
 double play_always(const struct job *j, uint32_t rank);
 /* The effects of noise and faults on the next step (fault_effects.c). */

@@ -39,8 +39,6 @@ static const struct pass {
 #include "theory/layer_fit.tbl.h"
 };
 
-const char *const pass_word[PASS_KINDS] = { "elementwise", "activation", "rope", "norm", "gather" };
-
 static const struct pass *pass_of(const struct gpu *g, enum pass_kind kind)
 {
 	return &passes[g->cc == 0 || g->cc >= 90 ? H100 : A100][kind];

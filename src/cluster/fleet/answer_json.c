@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * answer_json.c - see answer_json.h. GPU times are in seconds here: they are sums over thousands of
- * GPUs.
- */
+/* answer_json.c - see answer_json.h. GPU times are seconds: sums over thousands of GPUs. */
 #include "fleet/answer_json.h"
 
 #include <math.h>

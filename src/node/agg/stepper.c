@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * stepper.c - collects the events that a step record needs, and builds the record; see stepper.h.
- */
+/* stepper.c - collects the events of a step's record, and builds it; see stepper.h. */
 #include "agg/stepper.h"
 
 #include <errno.h>

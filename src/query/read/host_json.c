@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * host_json.c - the host's work as JSON: operators and modules, and the GPU work that they
- * launched.
- */
+/* host_json.c - the host's work as JSON: operators, modules, the GPU work they launched. */
 #include "read/json.h"
 
 void insight_host_json(struct json *j, const char *key, const struct insight *in,

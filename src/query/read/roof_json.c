@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * roof_json.c - what limits kernels, as JSON: FLOP and bytes of one call, rates over all calls of a
- * row.
- */
+/* roof_json.c - what limits kernels, as JSON: FLOP and bytes of a call, rates of all its calls. */
 #include <stdio.h>
 
 #include "insight/insight.h"

@@ -59,13 +59,8 @@ static int order(const void *x, const void *y)
 {
 	const struct piece *a = x, *b = y;
 
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	if (a->end_ns != b->end_ns)
-		return a->end_ns > b->end_ns ? -1 : 1;
-	if (a->name != b->name)
-		return a->name < b->name ? -1 : 1;
-	return (a->kind > b->kind) - (a->kind < b->kind);
+	return cmp_num(a->start_ns, b->start_ns) ?: cmp_num(b->end_ns, a->end_ns) ?:
+	       cmp_num(a->name, b->name) ?: cmp_num(a->kind, b->kind);
 }
 
 /* Sorts what streams that take turns leave: each is a few places away. False: it is not like that,

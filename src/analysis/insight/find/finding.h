@@ -101,10 +101,7 @@ struct rule {
 #define RULE(ID, ...) extern const struct rule rule_##ID;
 #include "insight/find/find.tbl.h"
 
-/*
- * The state that slows the kernels of a device the most, by telemetry, or NULL; writes its title to
- * `out`.
- */
+/* The state that slows a device's kernels most, by telemetry, or NULL; its title goes to `out`. */
 const struct join_verdict *finding_cause(const struct insight *in, const struct insight_device *d);
 void finding_cause_title(const struct insight *in, const struct insight_device *d, enum cause c,
 			 char *out, size_t cap);

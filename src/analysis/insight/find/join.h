@@ -92,9 +92,7 @@ struct join_cell {
 	double ns;
 };
 
-/*
- * Work that is comparable with itself over time: a kernel and geometry of a device, a collective.
- */
+/* Work comparable with itself over time: a kernel and geometry of a device, a collective. */
 struct join_key {
 	uint32_t device;
 	enum join_class class;

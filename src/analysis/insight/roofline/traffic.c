@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * traffic.c - see traffic.h. Events are added to rows; the end separates waiting from transfer, and
- * judges.
- */
+/* traffic.c - see traffic.h. Adds events to rows; the end separates waiting from transfer. */
 #include "insight/roofline/traffic.h"
 
 #include <errno.h>

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * source.c - one look at the store: reads what is new, puts it into the spool and commits it with
- * the new cursor.
- */
+/* source.c - one look at the store: what is new goes to the spool, with the new cursor. */
 #include "ship/source/source.h"
 
 #include <errno.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * netday.c - see netday.h. A crash of the machine begins a new day, so nothing waits for the disk.
- */
+/* netday.c - see netday.h. A machine's crash begins a new day, so nothing waits for the disk. */
 #include "ship/spool/netday.h"
 
 #include <inttypes.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * redfish_ask.c - sessions and requests of one BMC. Passwords are in memory only during a request.
- */
+/* redfish_ask.c - sessions and requests of a BMC. Passwords are in memory only during one. */
 #include "collect/bmc/redfish_ask.h"
 
 #include <errno.h>

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * rundir.c - accesses everything through the descriptor of a checked directory: no path is resolved
- * twice.
- */
+/* rundir.c - reaches all through a checked directory's descriptor: no path is resolved twice. */
 #include "daemon/core/rundir.h"
 
 #include <errno.h>

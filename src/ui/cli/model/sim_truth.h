@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * sim_truth.h - the ground truth of a simulated run: its faults, the ranks they hit, and their
- * cost.
- */
+/* sim_truth.h - a simulated run's ground truth: its faults, ranks they hit, their cost. */
 #pragma once
 
 #include "sim/job.h"

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "insight/heat.h"
 #include "read/json.h"
 #include "serve/analysis.h"
@@ -129,9 +130,7 @@ static int by_over(const void *a, const void *b)
 {
 	const struct heat_row *x = a, *y = b;
 
-	return x->over < y->over   ? 1
-	       : x->over > y->over ? -1
-				   : (x->rank > y->rank) - (x->rank < y->rank);
+	return cmp_num(y->over, x->over) ?: cmp_num(x->rank, y->rank);
 }
 
 /* Reorders the rows: last. */

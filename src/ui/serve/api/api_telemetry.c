@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/order.h"
 #include "base/vec.h"
 #include "serve/api/api.h"
 #include "serve/series.h"
@@ -260,11 +261,7 @@ static int by_usual(const void *a, const void *b)
 	unsigned gx = x->gpu < 0 ? GPUS : (unsigned)x->gpu,
 		 gy = y->gpu < 0 ? GPUS : (unsigned)y->gpu;
 
-	if (gx != gy)
-		return gx < gy ? -1 : 1;
-	if (x->usual != y->usual)
-		return x->usual < y->usual ? -1 : 1;
-	return x->s.id < y->s.id ? -1 : x->s.id > y->s.id;
+	return cmp_num(gx, gy) ?: cmp_num(x->usual, y->usual) ?: cmp_num(x->s.id, y->s.id);
 }
 
 static void values_json(struct look *x)

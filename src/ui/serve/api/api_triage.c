@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * api_triage.c - decisions of people about the findings of a run; the only data that clients can
- * write.
- */
+/* api_triage.c - what people decide about findings: the only data that clients can write. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
