@@ -6,6 +6,7 @@ When a job hangs, aond asks the same of its ranks."""
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
