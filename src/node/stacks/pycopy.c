@@ -124,12 +124,11 @@ bool py_is_there(struct pywalk *w)
 
 	if (w->l->current != PY_NONE) {
 		cframe = py_word(now + w->l->frame);
-		/* It is on the stack of C, and moves with it: asked now, it must fit the copy. */
+		/* It is on the stack of C, and moves with it. */
 		if (cframe != t->cframe) {
 			t->cframe = cframe;
-			w->late = py_read(w->p, cframe + w->l->current, &w->current[0], 8);
+			same = py_read(w->p, cframe + w->l->current, &w->current[0], 8);
 			w->current[1] = w->current[0];
-			same = w->late;
 		}
 	}
 	if (w->l->chunk == PY_NONE)

@@ -28,7 +28,7 @@ struct py_code {
 /* A frame in a chunk. */
 struct py_skel {
 	uint64_t addr, code, instr, previous;
-	bool entry;
+	bool entry, lives; /* lives: it was not left when it was copied, that is for sure */
 };
 
 struct python {

@@ -4,9 +4,8 @@
 
 #include <errno.h>
 
-/* Copies for one sample: a thread that calls all the time changes while it is read. Before 3.11 frames
- * are all over the place. */
-#define TRIES  6u
+/* Copies for one sample: addresses may be new. Before 3.11 frames are all over the place. */
+#define TRIES  4u
 #define OLDER  8u
 #define SETTLE 4u /* samples after which an outermost frame is believed to be another */
 #define STEPS  (2 * PY_SKEL)
@@ -18,12 +17,29 @@ struct seen {
 	uint64_t code, previous, instr;
 	uint8_t owner;
 	bool entry;
-	bool runs; /* 3.10: it, or what it called */
+	bool runs;  /* 3.10: it, or what it called */
+	bool lives; /* from 3.11 on: it was not left, that is for sure */
 };
 
 /* --- frames --- */
 
-static void parse_frame(const struct py_layout *l, const unsigned char *raw, struct seen *f)
+/*
+ * A frame has the height of its stack behind its instruction. Up to 3.13 it is -1 while the frame runs, or C
+ * that it called; who is left, or has called another frame, has a height. From 3.14 on it is the
+ * address of the first local variable when the frame is left; of a frame without any it may be
+ * that, too, while it lives.
+ */
+static bool is_live(const struct py_layout *l, const unsigned char *raw, uint64_t addr)
+{
+	if (l->minor < 11)
+		return false;
+	if (l->minor < 14)
+		return py_half(raw + l->instr + 8) == UINT32_MAX;
+	return py_word(raw + l->instr + 8) != addr + l->locals;
+}
+
+static void parse_frame(const struct py_layout *l, const unsigned char *raw, uint64_t addr,
+			struct seen *f)
 {
 	f->code = py_word(raw + l->code) & ~7ull; /* lower bits are tags since 3.14 */
 	f->previous = py_word(raw + l->previous);
@@ -32,8 +48,20 @@ static void parse_frame(const struct py_layout *l, const unsigned char *raw, str
 	/* From 3.12 on a frame of C is behind it instead. */
 	f->entry = l->minor < 11 || (l->entry != PY_NONE && raw[l->entry]);
 	f->runs = l->minor > 10 || !f->owner;
+	f->lives = is_live(l, raw, addr);
 	if (l->minor < 12 && f->owner >= OWNER_C)
 		f->owner = 0;
+}
+
+/* Where the used part of the innermost chunk ends: at most, or at least, while it was copied. */
+static uint64_t top_of(const struct pywalk *w, bool most)
+{
+	uint64_t a = py_word(w->thread[0] + w->l->chunk + 8);
+	uint64_t b = py_word(w->thread[1] + w->l->chunk + 8);
+
+	if (py_word(w->thread[0] + w->l->chunk) != w->t->chunk[0].addr)
+		return b;
+	return most == (a > b) ? a : b;
 }
 
 /* The frames of one chunk, from its start on. */
@@ -44,7 +72,7 @@ static void line_up(struct pywalk *w, uint32_t i)
 	struct seen f;
 
 	if (!i) { /* what is behind its end were frames once */
-		top = py_word(w->thread[1] + w->l->chunk + 8) - addr;
+		top = top_of(w, true) - addr;
 		used = top < used ? top : used;
 	}
 	if (!py_word(raw))
@@ -52,7 +80,7 @@ static void line_up(struct pywalk *w, uint32_t i)
 	while (at + w->l->frame_copy <= used && w->skels < PY_SKEL) {
 		const struct py_code *c;
 
-		parse_frame(w->l, raw + at, &f);
+		parse_frame(w->l, raw + at, addr + at, &f);
 		c = py_code(w->p, f.code);
 		if (!c)
 			break;
@@ -60,7 +88,8 @@ static void line_up(struct pywalk *w, uint32_t i)
 								.code = f.code,
 								.instr = f.instr,
 								.previous = f.previous,
-								.entry = f.entry };
+								.entry = f.entry,
+								.lives = f.lives };
 		at += 8ull * c->framesize;
 	}
 }
@@ -82,6 +111,11 @@ static bool in_chunk(const struct pywalk *w, uint64_t addr)
 	return false;
 }
 
+static bool in_first(const struct pywalk *w, uint64_t addr)
+{
+	return w->t->chunks && addr - w->t->chunk[0].addr < w->t->chunk[0].used;
+}
+
 /* A frame that is in no chunk: from the copy, or now. */
 static bool outside(struct pywalk *w, uint64_t addr, struct seen *f)
 {
@@ -91,12 +125,12 @@ static bool outside(struct pywalk *w, uint64_t addr, struct seen *f)
 		return false;
 	for (uint32_t i = 0; i < w->outsides; i++)
 		if (w->was[i] == addr) {
-			parse_frame(w->l, w->outside[i], f);
+			parse_frame(w->l, w->outside[i], w->was[i], f);
 			return true;
 		}
 	if (!py_read(w->p, addr, raw, w->l->frame_copy))
 		return false;
-	parse_frame(w->l, raw, f);
+	parse_frame(w->l, raw, addr, f);
 	w->extra += f->owner < OWNER_C; /* those of C stay where they are */
 	return true;
 }
@@ -137,18 +171,31 @@ static void keep_met(struct python_thread *t, const struct met *m)
 	t->outsides = m->movings + rest;
 }
 
-/* Before 3.11 a frame that was left is there again when it is called again: it is kept in mind. */
-static void keep_old(struct python_thread *t, struct met *m)
+static void add_new(struct met *m, const uint64_t *addr, uint32_t n, uint32_t most)
 {
-	for (uint32_t i = 0; i < t->outsides && m->movings < PYTHON_OUTSIDE / 2; i++) {
+	for (uint32_t i = 0; i < n && m->movings < most; i++) {
 		bool there = false;
 
 		for (uint32_t k = 0; k < m->movings; k++)
-			there |= m->moving[k] == t->outside[i];
+			there |= m->moving[k] == addr[i];
 		if (!there)
-			m->moving[m->movings++] = t->outside[i];
+			m->moving[m->movings++] = addr[i];
 	}
-	keep_met(t, m);
+}
+
+/*
+ * Before 3.11 a frame that was left is there again when it is called again: it is kept in mind. What
+ * was met in a copy that does not fit comes last.
+ */
+static void keep_old(struct python_thread *t, const struct met *m, bool same)
+{
+	struct met all = { .movings = 0 };
+
+	if (same)
+		add_new(&all, m->moving, m->movings, PYTHON_OUTSIDE);
+	add_new(&all, t->outside, t->outsides, PYTHON_OUTSIDE / 2);
+	add_new(&all, m->moving, m->movings, PYTHON_OUTSIDE * 3 / 4);
+	keep_met(t, &all);
 }
 
 /* What was read does not fit: inner frames are of another moment, and are left out. */
@@ -234,18 +281,54 @@ static int64_t depth(struct pywalk *w, uint64_t cur)
 	return -1;
 }
 
-/* The innermost frame. If it changed while the chunks were copied, the outer one was there all along. */
+/* The number of the innermost frame in a chunk that was not left when it was copied; -1: not known. */
+static int64_t living(const struct pywalk *w)
+{
+	uint64_t top = w->l->minor < 14 && w->t->chunks ? UINT64_MAX : top_of(w, false);
+
+	for (size_t i = w->skels; i-- > 0;)
+		if (py_scratch.skel[i].lives &&
+		    (py_scratch.skel[i].addr < top || !in_first(w, py_scratch.skel[i].addr)))
+			return (int64_t)i;
+	return -1;
+}
+
+/* Does the copy say that this frame is the innermost? */
+static bool is_inner(struct pywalk *w, uint64_t cur)
+{
+	int64_t i = skel_of(cur, w->skels);
+	struct seen f;
+
+	if (w->l->minor > 13)
+		return true;
+	if (i >= 0)
+		return py_scratch.skel[i].lives;
+	return !in_chunk(w, cur) && outside(w, cur, &f) && f.lives;
+}
+
+/*
+ * The innermost frame. The thread's own word is of another moment than the chunks: if it changed
+ * meanwhile, or the frame was left, what the chunk itself says is better. A generator that ran inside
+ * is of yet another moment, and is left out.
+ */
 static uint64_t innermost(struct pywalk *w, bool *same)
 {
 	uint64_t a = w->current[0], b = w->current[1];
+	int64_t i;
 
 	if (w->l->current == PY_NONE) {
 		a = py_word(w->thread[0] + w->l->frame);
 		b = py_word(w->thread[1] + w->l->frame);
 	}
 	*same = a == b;
-	if (a == b || !w->skels)
+	w->moved = a != b;
+	if (!w->skels || (a == b && is_inner(w, a)))
 		return b;
+	i = living(w);
+	*same = i >= 0 &&
+		((size_t)i + 1 == w->skels || py_scratch.skel[i + 1].addr >= top_of(w, false));
+	if (i >= 0)
+		return py_scratch.skel[i].addr;
 	return depth(w, a) < depth(w, b) ? a : b;
 }
 
@@ -277,7 +360,7 @@ static bool is_outermost(struct python_thread *t, uint64_t last)
 static int64_t called_by(struct pywalk *w, uint64_t caller, struct seen *f)
 {
 	for (uint32_t i = 0; i < w->outsides; i++) {
-		parse_frame(w->l, w->outside[i], f);
+		parse_frame(w->l, w->outside[i], w->was[i], f);
 		if (f->runs && f->previous == caller && w->was[i] != caller &&
 		    py_code(w->p, f->code))
 			return i;
@@ -310,7 +393,7 @@ static void from_outside(struct pywalk *w)
 	}
 }
 
-/* 0; 1: it changed meanwhile, a further copy may be better; -ENOENT. */
+/* 0; 1: something was not where it was expected, a further copy will have it; -ENOENT. */
 static int walk(struct pywalk *w)
 {
 	struct met met = { .movings = 0 };
@@ -327,21 +410,20 @@ static int walk(struct pywalk *w)
 	if (!cur && !w->skels)
 		return -ENOENT;
 	last = follow(w, cur, &met);
-	if (w->l->chunk == PY_NONE)
-		keep_old(w->t, &met);
-	else
-		keep_met(w->t, &met);
-	same &= !w->odd && !w->extra;
-	/* Asked late, it is believed if it is what the copy ends with. */
-	if (w->late && (!w->skels || cur != py_scratch.skel[w->skels - 1].addr))
-		same = false;
+	/* Generators are copied a little later than the chunks. */
+	same &= !w->odd && !w->extra && !(w->moved && met.movings);
 	if (same && w->l->chunk == PY_NONE && !is_outermost(w->t, last))
 		same = false;
+	if (w->l->chunk == PY_NONE)
+		keep_old(w->t, &met, same);
+	else
+		keep_met(w->t, &met);
 	if (!same && w->last && w->l->chunk == PY_NONE)
 		from_outside(w);
 	if (!same)
 		w->out->flags |= SAMPLE_UNCERTAIN;
-	return !same;
+	/* One that fits better would be of another moment: who waits for it meets some more often. */
+	return w->l->chunk == PY_NONE ? !same : w->extra > 0;
 }
 
 int python_sample(struct python *p, struct python_thread *t, const struct python_piece *more,
@@ -371,7 +453,6 @@ int python_sample(struct python *p, struct python_thread *t, const struct python
 			continue;
 		}
 		say_gil(w);
-		w->late = false;
 		w->last = i + 1 == tries;
 		err = py_is_there(w) || w->last ? walk(w) : -EAGAIN;
 	}

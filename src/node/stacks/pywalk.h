@@ -24,9 +24,9 @@ struct pywalk {
 	uint32_t outsides;        /* that are copied, of those of the thread */
 	uint32_t extra;           /* frames that can move and are not in the copy */
 	size_t skels;
-	bool late; /* the innermost frame was asked for behind the copy */
-	bool last; /* the last try: what is not in the copy is not believed */
-	bool odd;  /* it does not agree with itself */
+	bool moved; /* the innermost frame is another than before */
+	bool last;  /* the last try: what is not in the copy is not believed */
+	bool odd;   /* it does not agree with itself */
 };
 
 /*
