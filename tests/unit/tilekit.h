@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "insight/breakdown.h"
 #include "model/trace.h"
 #include "tile/view.h"
 
