@@ -113,7 +113,7 @@ int comms_take(struct diag *d)
 	return 0;
 }
 
-double comm_cover(const struct diag_comm *c)
+static double comm_cover(const struct diag_comm *c)
 {
 	return c->members ? fmin(1, (double)c->came / c->members) : 1;
 }

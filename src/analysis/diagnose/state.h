@@ -214,7 +214,6 @@ void comms_track(struct diag *d);
 void comms_judge(struct diag *d);
 void comm_not_odd(struct diag_comm *c);
 uint32_t comm_at(struct diag *d, uint64_t comm, uint8_t op); /* NOBODY: it is not there */
-double comm_cover(const struct diag_comm *c);
 
 /* --- self_time.c, role_trend.c --- */
 void own_take(struct diag *d);

@@ -13,11 +13,11 @@
 #include "base/order.h"
 #include "base/vec.h"
 
-const char *const diag_kind_word[DIAG_KINDS] = {
+static const char *const kind_word[DIAG_KINDS] = {
 #define KIND(word, what, action) #word,
 #include "diagnose/kind.tbl.h"
 };
-const char *const diag_kind_what[DIAG_KINDS] = {
+static const char *const kind_what[DIAG_KINDS] = {
 #define KIND(word, what, action) what,
 #include "diagnose/kind.tbl.h"
 };
@@ -66,7 +66,7 @@ static void place(char *out, size_t cap, struct diag_part p, bool first)
 
 static void title(struct diag_words *w, const struct diag_verdict *v)
 {
-	const char *what = v->f.kind ? diag_kind_what[v->f.kind] : why_what[v->why];
+	const char *what = v->f.kind ? kind_what[v->f.kind] : why_what[v->why];
 	char who[64], other[64];
 
 	place(who, sizeof(who), v->f.part[0], true);
@@ -191,13 +191,13 @@ void diag_json(struct json *j, const struct diag_verdict *v)
 	for (uint32_t i = 0; i < v->f.parts; i++)
 		json_str(j, NULL, diag_part_text(part, v->f.part[i]));
 	json_close(j);
-	json_members(j, J_STR("kind", diag_kind_word[v->f.kind]),
-		     J_STR("why", diag_why_word[v->why]), J_BOOL("act", v->f.act),
-		     J_DOUBLE("gain", v->f.gain), J_DOUBLE("gain_least", v->gain_least),
-		     J_DOUBLE("confidence", v->f.confidence), J_U64("since_step", v->since),
-		     J_BOOL("always", v->always), J_DOUBLE("seen_ns", v->seen_ns),
-		     J_DOUBLE("usual_ns", v->usual_ns), J_DOUBLE("step_ns", v->step_ns),
-		     J_DOUBLE("blame", v->blame), J_DOUBLE("coverage", v->coverage));
+	json_members(j, J_STR("kind", kind_word[v->f.kind]), J_STR("why", diag_why_word[v->why]),
+		     J_BOOL("act", v->f.act), J_DOUBLE("gain", v->f.gain),
+		     J_DOUBLE("gain_least", v->gain_least), J_DOUBLE("confidence", v->f.confidence),
+		     J_U64("since_step", v->since), J_BOOL("always", v->always),
+		     J_DOUBLE("seen_ns", v->seen_ns), J_DOUBLE("usual_ns", v->usual_ns),
+		     J_DOUBLE("step_ns", v->step_ns), J_DOUBLE("blame", v->blame),
+		     J_DOUBLE("coverage", v->coverage));
 	if (v->comm) {
 		snprintf(comm, sizeof(comm), "%016" PRIx64, v->comm);
 		json_members(j, J_STR("communicator", comm),

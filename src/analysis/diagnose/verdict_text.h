@@ -18,9 +18,6 @@ struct diag_words {
 	char expect[DIAG_TEXT];
 };
 
-extern const char *const diag_kind_word[DIAG_KINDS]; /* "unknown", "thermal_throttle", ... */
-extern const char *const diag_kind_what[DIAG_KINDS];
-
 void diag_words(struct diag_words *w, const struct diag_verdict *v);
 
 struct json;

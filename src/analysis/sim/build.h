@@ -39,7 +39,6 @@ int sim_edge_add(struct sim_graph *g, uint32_t from, uint32_t to, int64_t least,
 int sim_task_add(struct sim_graph *g, const struct sim_task *t, int64_t start, int64_t end,
 		 uint32_t *id);
 
-int sim_launch_put(struct map *m, uint32_t process, uint32_t corr, uint32_t task);
 uint32_t sim_launch_get(const struct map *m, uint32_t process, uint32_t corr);
 
 int sim_align(struct sim_build *b);        /* finds collectives of several ranks, aligns clocks */

@@ -45,11 +45,6 @@ static uint64_t launch_key(uint32_t process, uint32_t corr)
 	return (uint64_t)process << 32 | corr;
 }
 
-int sim_launch_put(struct map *m, uint32_t process, uint32_t corr, uint32_t task)
-{
-	return map_put(m, launch_key(process, corr), (uint64_t)task + 1);
-}
-
 uint32_t sim_launch_get(const struct map *m, uint32_t process, uint32_t corr)
 {
 	uint64_t task = corr ? map_get(m, launch_key(process, corr)) : 0;
@@ -125,8 +120,8 @@ static int put_call(struct host *h, uint32_t track, size_t event, int64_t start,
 	}
 	if (err < 0 || !t->event[event].corr)
 		return err;
-	return sim_launch_put(&h->b->launch, t->track[track].process, t->event[event].corr,
-			      h->call);
+	return map_put(&h->b->launch, launch_key(t->track[track].process, t->event[event].corr),
+		       (uint64_t)h->call + 1);
 }
 
 static int put_event(struct host *h, uint32_t track, size_t event)

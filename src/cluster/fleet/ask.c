@@ -23,12 +23,6 @@ void ask_where(struct sql *q, const struct fleet *f, const char *job)
 	sql_text(q, job);
 }
 
-void ask_hours(struct sql *q, struct fleet_span s)
-{
-	sql_add(q, " AND hour_ns >= %" PRIu64 " AND hour_ns < %" PRIu64,
-		s.from_ns / HOUR_NS * HOUR_NS, s.to_ns);
-}
-
 int ask_rows(const struct question *q, const char *fmt, ...)
 {
 	const char *from = fmt, *at;
@@ -39,7 +33,8 @@ int ask_rows(const struct question *q, const char *fmt, ...)
 	for (; (at = strchr(from, '{')); from = strchr(at, '}') + 1) {
 		sql_add(&words, "%.*s", (int)(at - from), from);
 		if (!strncmp(at, "{hours}", 7))
-			ask_hours(&words, q->span);
+			sql_add(&words, " AND hour_ns >= %" PRIu64 " AND hour_ns < %" PRIu64,
+				q->span.from_ns / HOUR_NS * HOUR_NS, q->span.to_ns);
 		else
 			ask_where(&words, q->f, at[1] == 'j' ? q->job : NULL);
 	}

@@ -13,8 +13,6 @@
 
 /* "cluster = '...'", and of a job: "... AND job = '...'" (NULL: any). */
 void ask_where(struct sql *q, const struct fleet *f, const char *job);
-/* " AND hour_ns >= ... AND hour_ns < ...", of roll-ups: the hours that overlap the span. */
-void ask_hours(struct sql *q, struct fleet_span s);
 
 /* A question, and the callback for the rows of its answer. */
 struct question {
@@ -30,7 +28,7 @@ struct question {
 
 /*
  * Asks it in one piece: {job} in `fmt` stands for ask_where(), {cluster} for that of any job, {hours}
- * for ask_hours().
+ * for " AND hour_ns >= ... AND hour_ns < ...", of roll-ups: the hours that overlap the span.
  */
 int ask_rows(const struct question *q, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Asks what was written piece by piece, and ends it. -ENOMEM if it could not be written. */

@@ -19,7 +19,7 @@
 #define REQUEST_S  120u /* until a request is there: 4 MiB at 300 kbit/s */
 #define HEAD_BYTES (16u << 10)
 
-const struct relay_route relay_routes[] = {
+static const struct relay_route relay_routes[] = {
 	/* clang-format off */
 	{ "POST", "/v1/batch",   ACCESS_NODE,                BATCH_MAX,      false, batch_answer },
 	{ "POST", "/v1/orders",  ACCESS_NODE,                WORDS_MAX,      false, orders_answer },

@@ -99,7 +99,6 @@ static inline void relay_add(struct relay *r, enum relay_count what, uint64_t n)
 }
 
 /* http.c */
-extern const struct relay_route relay_routes[];
 int relay_listen(struct relay *r, char why[256]);
 /* Puts a request's connection to sleep, under r->lock; wakes it. */
 void relay_sleep(struct MHD_Connection *c, struct relay_request *q);

@@ -25,7 +25,8 @@ void account_json(struct json *j, const char *key, const struct account *a)
 	json_close(j);
 }
 
-void overhead_json(struct json *j, const char *key, const struct overhead *o)
+/* The cost of recording a process; null: not measured. */
+static void overhead_json(struct json *j, const char *key, const struct overhead *o)
 {
 	bool known = o->pairs != 0, level = o->fidelity < FIDELITY_LEVELS;
 	const char *word = level ? fidelity_table[o->fidelity].word : NULL;

@@ -148,8 +148,7 @@ static void measured_json(struct json *j, const struct pm_use *u)
 	json_close(j);
 }
 
-void insight_rows_json(struct json *j, const char *key, const struct insight *in,
-		       enum insight_by by)
+static void rows_json(struct json *j, const char *key, const struct insight *in, enum insight_by by)
 {
 	const struct insight_table *tab = &in->roll[by];
 
@@ -236,9 +235,9 @@ void insight_json(struct json *j, const struct insight *in)
 		file_json(j, &in->t->file[i]);
 	json_close(j);
 	insight_devices_json(j, in);
-	insight_rows_json(j, "kernels", in, ROLL_KERNEL);
-	insight_rows_json(j, "ops", in, ROLL_OP);
-	insight_rows_json(j, "modules", in, ROLL_MODULE);
+	rows_json(j, "kernels", in, ROLL_KERNEL);
+	rows_json(j, "ops", in, ROLL_OP);
+	rows_json(j, "modules", in, ROLL_MODULE);
 	insight_host_json(j, "host_ops", in, HOST_OP);
 	insight_host_json(j, "host_modules", in, HOST_MODULE);
 	insight_work_json(j, in);

@@ -22,8 +22,6 @@ void json_rank(struct json *j, const char *key, int32_t rank); /* null: none */
 void insight_json(struct json *j, const struct insight *in); /* all of the following */
 /* Of a swept insight without idle, launch, host and copy. */
 void insight_devices_json(struct json *j, const struct insight *in);
-void insight_rows_json(struct json *j, const char *key, const struct insight *in,
-		       enum insight_by by);
 void insight_host_json(struct json *j, const char *key, const struct insight *in,
 		       enum insight_host_by by);
 void insight_work_json(struct json *j, const struct insight *in);
@@ -60,8 +58,6 @@ void diff_findings_json(struct json *j, const struct findings *a, const struct f
 
 /* account_json.c */
 void account_json(struct json *j, const char *key, const struct account *a);
-/* The cost of recording a process; null: not measured. */
-void overhead_json(struct json *j, const char *key, const struct overhead *o);
 /* Members of one process but its account. */
 struct node_ident;
 struct ident;

@@ -18,7 +18,7 @@
 
 /* --- cells --- */
 
-void cells_fini(struct cells *c)
+static void cells_fini(struct cells *c)
 {
 	for (size_t i = 0; i < c->n; i++)
 		if (c->cell[i].type == CELL_TEXT)
@@ -74,7 +74,8 @@ void cell_text(struct cells *c, const char *text)
 		cell_null(c);
 }
 
-void cell_track(struct cells *c, const struct dict *d, uint32_t track)
+/* Its process, pid, device, stream, tid: five cells. */
+static void cell_track(struct cells *c, const struct dict *d, uint32_t track)
 {
 	static const enum col_id cols[] = { COL_PROCESS, COL_PID, COL_DEVICE, COL_STREAM, COL_TID };
 	int64_t v = 0;

@@ -21,7 +21,6 @@ struct cells {
 	int err; /* -E2BIG: more than the memory allows */
 };
 
-void cells_fini(struct cells *c);
 void cell_int(struct cells *c, int64_t v);
 void cell_list(struct cells *c, const int64_t *v, size_t n);
 #define cell_ints(c, ...)                              \
@@ -31,8 +30,6 @@ void cell_real(struct cells *c, double v);
 void cell_text(struct cells *c, const char *text); /* copied; NULL is NULL */
 void cell_null(struct cells *c);
 void cell_maybe(struct cells *c, bool is, int64_t v); /* is not: NULL */
-/* A track's process, pid, device, stream, tid: five cells. */
-void cell_track(struct cells *c, const struct dict *d, uint32_t track);
 
 /* A query of a table: columns (bits, by number) and time. */
 struct small_ask {

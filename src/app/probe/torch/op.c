@@ -139,14 +139,14 @@ static inline void begin(const struct record_function *rf, uint32_t backward)
 	t->ops++;
 }
 
-void *op_start(void **context, const struct record_function *rf)
+static void *op_start(void **context, const struct record_function *rf)
 {
 	*context = NULL;
 	begin(rf, 0);
 	return context;
 }
 
-void *op_start_backward(void **context, const struct record_function *rf)
+static void *op_start_backward(void **context, const struct record_function *rf)
 {
 	*context = NULL;
 	atomic_fetch_add_explicit(&win.nodes, 1, memory_order_relaxed);
@@ -154,7 +154,7 @@ void *op_start_backward(void **context, const struct record_function *rf)
 	return context;
 }
 
-void torch_op_end(const struct record_function *rf, void *context)
+static void op_end(const struct record_function *rf, void *context)
 {
 	struct torch_thread *t = thread_self();
 	const struct op_frame *f;
@@ -199,7 +199,7 @@ void op_module(struct torch_thread *t, uint32_t name, uint64_t start_tsc)
 
 static uint64_t add(record_start_fn *start, bool backward)
 {
-	struct record_callback cb = { .start = start, .end = torch_op_end, .probability = 1.0 };
+	struct record_callback cb = { .start = start, .end = op_end, .probability = 1.0 };
 
 	cb.scope[backward ? SCOPE_BACKWARD : SCOPE_FUNCTION] = 1;
 	cb.scope[SCOPE_SCRIPT] = !backward;

@@ -150,8 +150,6 @@ void stay_nodes(uint32_t nodes);                       /* of the backward pass o
 void stay_step(struct torch_thread *t, bool listened); /* has ended; listened: as every step is */
 
 /* --- op.c --- */
-record_start_fn op_start, op_start_backward;
-record_end_fn torch_op_end;
 bool op_step(uint64_t number); /* a step begins: open or close the window; true: it is open */
 void op_close(void);
 void op_every(int steps); /* overrides aond's setting; -1: uses it */
