@@ -190,6 +190,43 @@ static int tell(struct run *r, struct recorder *rec, const struct play *p)
 	return r->fn ? r->fn(r->arg, p->step, r->buf, len) : 0;
 }
 
+/* A point of a simulation to go back to. All 0: its begin. */
+struct play_mark {
+	int64_t *time; /* owned */
+	double common;
+	uint32_t step;
+	bool is;
+};
+
+static int play_mark(const struct play *p, struct play_mark *m)
+{
+	size_t bytes = 2 * p->net->tasks * sizeof(*m->time);
+
+	m->time = malloc(bytes);
+	if (!m->time)
+		return -ENOMEM;
+	memcpy(m->time, p->time, bytes);
+	m->common = p->common;
+	m->step = p->step;
+	m->is = true;
+	return 0;
+}
+
+/* Goes back there, and continues with other faults disabled. */
+static void play_back(struct play *p, const struct play_mark *m, uint32_t without)
+{
+	if (m->is) {
+		memcpy(p->time, m->time, 2 * p->net->tasks * sizeof(*m->time));
+	} else {
+		free(p->time);
+		p->time = NULL;
+	}
+	p->common = m->common;
+	p->step = m->step;
+	p->without = without;
+	p->hung = false;
+}
+
 static int play_main(struct run *r, struct play *p, struct play_mark *mark, uint32_t mark_at)
 {
 	struct corpus_truth *t = r->t;
@@ -286,7 +323,7 @@ static int play_case(struct run *r, struct play *p)
 		e->from_ns = ended(t->end_ns, e->from < j->steps ? e->from : j->steps - 1);
 		e->end_ns = ended(t->end_ns, e->end);
 	}
-	play_unmark(&mark);
+	free(mark.time);
 	return err;
 }
 

@@ -20,7 +20,7 @@ static int components(const struct text *x, struct json_tok v, struct diag_findi
 		struct json_tok t = json_tok_text(item);
 
 		if (f->parts == DIAG_PARTS || *item.s != '"' ||
-		    !diag_part_parse(&f->part[f->parts], t.s, t.len))
+		    !text_place(&f->part[f->parts], t.s, t.len))
 			return text_wrong(x, item.s,
 					  "\"component\" has up to %u places, as \"rank:3\"",
 					  DIAG_PARTS);

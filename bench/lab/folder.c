@@ -53,7 +53,7 @@ static int event_pair(const struct text *x, struct corpus_event *e, struct json_
 	if (json_tok_is(key, "code"))
 		return event_kind(x, v, &e->kind);
 	if (json_tok_is(key, "component"))
-		return diag_part_parse(&e->part, t.s, t.len)
+		return text_place(&e->part, t.s, t.len)
 			       ? 0
 			       : text_wrong(x, v.s, "\"component\" is no place, as rank:3");
 	if (json_tok_is(key, "alike"))

@@ -18,6 +18,8 @@ int text_wrong(const struct text *x, const char *at, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 int text_number(const struct text *x, struct json_tok t, double most, double *out,
 		const char *what);
+/* "rank:3", "job". False: it is none. */
+bool text_place(struct diag_part *out, const char *text, size_t len);
 int text_string(const struct text *x, struct json_tok t, char *out, size_t cap, const char *what);
 
 #endif /* AON_LAB_TEXT_H */

@@ -242,15 +242,6 @@ void node_stop(struct node *n, struct account *sum)
 	unlink(n->store);
 }
 
-uint64_t account_lost(const struct account *a)
-{
-	uint64_t n = 0;
-
-	for (unsigned i = 0; i < ACCOUNT_LOSSES; i++)
-		n += a->lost[i];
-	return n;
-}
-
 const char *account_why(const struct account *a)
 {
 	static const char *const word[ACCOUNT_LOSSES] = {

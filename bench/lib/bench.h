@@ -57,7 +57,6 @@ void node_start(struct node *n, const char *settings);
 /* Ends aond, so that all is in the store, and sums the accounts of its processes. */
 void node_stop(struct node *n, struct account *sum);
 long node_kib(const struct node *n, const char *file, const char *key); /* of /proc/<pid>/ */
-uint64_t account_lost(const struct account *a);
 const char *account_why(const struct account *a); /* ": reason n, ..." or "" */
 
 /* --- activities like a training run's, never twice the same --- */

@@ -3,29 +3,12 @@
 #include "base/conf.h"
 
 #include <errno.h>
-#include <stdarg.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/num.h"
-
-int conf_say(struct conf_why *why, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(why->text, sizeof(why->text), fmt, ap);
-	va_end(ap);
-	/* A file may contain any bytes, which must not reach a terminal. */
-	for (char *c = why->text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
-	return -EINVAL;
-}
 
 static const struct conf_alias *former(const struct conf *t, const char *name)
 {
@@ -258,31 +241,17 @@ int conf_parse(const struct conf *t, void *p, const char *name, const char *text
 
 int conf_load(const struct conf *t, void *p, const char *path, struct conf_why *why)
 {
-	char *text = NULL;
-	struct stat st;
-	ssize_t n;
-	int fd, err;
+	char *text;
+	size_t len;
+	int err = file_regular(&text, &len, AT_FDCWD, path, 0, CONF_FILE_BYTES);
 
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0) {
-		err = -errno;
-		conf_say(why, "%s: %s", path, strerror(errno));
-		return err;
-	}
-	err = -EINVAL;
-	if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > CONF_FILE_BYTES) {
-		conf_say(why, "%s: expected a file of at most %u bytes", path, CONF_FILE_BYTES);
-		goto close_fd;
-	}
-	text = malloc(CONF_FILE_BYTES);
-	n = text ? read(fd, text, CONF_FILE_BYTES) : -1;
-	if (n < 0)
-		conf_say(why, "%s: %s", path, strerror(errno));
-	else
-		err = conf_parse(t, p, path, text, (size_t)n, why);
+	if (err == -EFBIG)
+		return conf_say(why, "%s: expected a file of at most %u bytes", path,
+				CONF_FILE_BYTES);
+	if (err < 0)
+		return why_say(why, err, "%s: %s", path, strerror(-err));
+	err = conf_parse(t, p, path, text, len, why);
 	free(text);
-close_fd:
-	close(fd);
 	return err;
 }
 

@@ -2,10 +2,13 @@
 /* conf.h - settings: one table, a file of `key = value`, and exact error messages. */
 #pragma once
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "base/fmt.h"
 
 #define CONF_FILE_BYTES 65536u /* a longer file is refused */
 #define CONF_PATH_BYTES 256u
@@ -84,4 +87,4 @@ int conf_reload(const struct conf *t, void *p, const void *next, conf_key_fn *ke
 void conf_help(const struct conf *t, FILE *f);
 
 /* Puts words into *why; returns -EINVAL. */
-int conf_say(struct conf_why *why, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+#define conf_say(why, ...) why_say(why, -EINVAL, __VA_ARGS__)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * counters.h - the counters of memory and of devices by number, shared by their writers and
- * readers.
- */
+/* counters.h - counters of memory and devices by number, for their writers and readers. */
 #pragma once
 
 enum memory_of {

@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/vec.h"
 
@@ -44,4 +46,55 @@ int file_read(char **text, size_t *len, const char *path, size_t most)
 	*text = buf;
 	*len = n;
 	return 0;
+}
+
+static ssize_t read_fd(int fd, char *buf, size_t cap)
+{
+	size_t n = 0;
+	ssize_t got;
+
+	while (n < cap && (got = read(fd, buf + n, cap - n)) != 0) {
+		if (got < 0)
+			return -errno;
+		n += (size_t)got;
+	}
+	buf[n] = '\0';
+	return (ssize_t)n;
+}
+
+int file_regular(char **text, size_t *len, int dir, const char *path, int flags, size_t most)
+{
+	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
+	char *buf = NULL;
+	struct stat sb;
+	ssize_t n;
+
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &sb) < 0)
+		n = -errno;
+	else if (!S_ISREG(sb.st_mode) || (size_t)sb.st_size > most)
+		n = -EFBIG;
+	else if (!(buf = malloc((size_t)sb.st_size + FILE_ROOM)))
+		n = -ENOMEM;
+	else
+		n = read_fd(fd, buf, (size_t)sb.st_size);
+	close(fd);
+	if (n < 0) {
+		free(buf);
+		return (int)n;
+	}
+	*text = buf;
+	*len = (size_t)n;
+	return 0;
+}
+
+ssize_t file_text(int dir, const char *path, char *buf, size_t cap)
+{
+	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	ssize_t n = fd < 0 ? -errno : read_fd(fd, buf, cap - 1);
+
+	if (fd >= 0)
+		close(fd);
+	return n;
 }

@@ -3,6 +3,7 @@
 #include "base/fmt.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -290,4 +291,17 @@ const char *fmt_spark(uint64_t v, uint64_t max, bool ascii)
 	size_t level = max ? (size_t)((double)v / (double)max * 7.999) : 0;
 
 	return (ascii ? plain : fine)[level > 7 ? 7 : level];
+}
+
+int fmt_why(char *text, size_t cap, int err, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, cap, fmt, ap);
+	va_end(ap);
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+	return err;
 }

@@ -51,3 +51,9 @@ char *fmt_bar(char *out, size_t cap, double share, size_t width, bool ascii);
 
 /* Eight heights: the level of `v` between 0 and `max`. */
 const char *fmt_spark(uint64_t v, uint64_t max, bool ascii);
+
+/* Why something failed, into the `text` of a struct. A file or a peer may have chosen some of the
+ * words: bytes that must not reach a terminal become '?'. Returns err. */
+#define why_say(why, err, ...) fmt_why((why)->text, sizeof((why)->text), err, __VA_ARGS__)
+int fmt_why(char *text, size_t cap, int err, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));

@@ -2,6 +2,10 @@
 /* json_read.c - the less frequent steps of json_read.h, out of line. */
 #include "base/json_read.h"
 
+#include "base/file.h"
+
+_Static_assert(FILE_ROOM >= JSON_PAD, "what is read from a file can be read as JSON");
+
 const char *json_comment(const char *p, const char *end)
 {
 	const char *q;

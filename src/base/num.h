@@ -23,10 +23,7 @@ int num_real(const char *text, double min, double max, double *out);
  */
 int num_unit(const char *text, const char *unit, double min, double max, double *out);
 
-/*
- * The next number of a list with commas, of 1 to max: 1, and *list is behind it; 0 at the end of
- * the list; -EINVAL.
- */
+/* The next number, 1 to max, of a list with commas: 1, and *list is behind it; 0: end; -EINVAL. */
 int num_next(const char **list, uint64_t max, uint64_t *out);
 
 /* Writes the digits of v so that they end where `room` does; faster than printf(). */

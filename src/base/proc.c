@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,25 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-
-/* Reads a whole small file, NUL-terminated. Returns its length or -errno. */
-static ssize_t slurp(const char *path, char *buf, size_t cap)
-{
-	ssize_t n, len = 0;
-	int fd, err;
-
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	while ((n = read(fd, buf + len, cap - 1 - (size_t)len)) > 0)
-		len += n;
-	err = n < 0 ? -errno : 0;
-	close(fd);
-	if (err)
-		return err;
-	buf[len] = '\0';
-	return len;
-}
+#include "base/file.h"
 
 int proc_start(pid_t pid, uint64_t *ticks)
 {
@@ -38,7 +19,7 @@ int proc_start(pid_t pid, uint64_t *ticks)
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	n = slurp(path, buf, sizeof(buf));
+	n = file_text(AT_FDCWD, path, buf, sizeof(buf));
 	if (n < 0)
 		return (int)n;
 	/* The command's name may hold spaces and brackets: the last bracket ends it. */
@@ -62,7 +43,7 @@ int proc_usage(pid_t pid, struct proc_usage *out)
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	n = slurp(path, buf, sizeof(buf));
+	n = file_text(AT_FDCWD, path, buf, sizeof(buf));
 	p = n < 0 ? NULL : strrchr(buf, ')');
 	if (!p)
 		return n < 0 ? (int)n : -EPROTO;
@@ -82,7 +63,7 @@ int proc_usage(pid_t pid, struct proc_usage *out)
 int proc_boot_id(uint64_t id[2])
 {
 	char buf[64];
-	ssize_t n = slurp("/proc/sys/kernel/random/boot_id", buf, sizeof(buf));
+	ssize_t n = file_text(AT_FDCWD, "/proc/sys/kernel/random/boot_id", buf, sizeof(buf));
 	unsigned digits = 0;
 
 	if (n < 0)
@@ -105,7 +86,7 @@ void proc_comm(pid_t pid, char *out, size_t cap)
 
 	out[0] = '\0';
 	snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	if (slurp(path, buf, sizeof(buf)) < 0)
+	if (file_text(AT_FDCWD, path, buf, sizeof(buf)) < 0)
 		return;
 	buf[strcspn(buf, "\n")] = '\0';
 	snprintf(out, cap, "%s", buf);
@@ -119,6 +100,23 @@ void proc_exe(pid_t pid, char *out, size_t cap)
 	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
 	n = readlink(path, out, cap - 1);
 	out[n > 0 ? n : 0] = '\0';
+}
+
+void proc_env(pid_t pid, const char *name, char *out, size_t cap)
+{
+	char path[32], *line = NULL;
+	size_t room = 0, len = strlen(name);
+	FILE *f;
+
+	out[0] = '\0';
+	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	f = fopen(path, "re");
+	while (f && getdelim(&line, &room, '\0', f) > 0)
+		if (!strncmp(line, name, len) && line[len] == '=')
+			snprintf(out, cap, "%s", line + len + 1);
+	free(line);
+	if (f)
+		fclose(f);
 }
 
 /* The number behind `key` at the start of a line; 0 if there is none. */
@@ -142,7 +140,7 @@ pid_t proc_parent(pid_t pid)
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	n = slurp(path, buf, sizeof(buf));
+	n = file_text(AT_FDCWD, path, buf, sizeof(buf));
 	return n < 0 ? (pid_t)n : (pid_t)field(buf, "PPid:");
 }
 
@@ -154,7 +152,7 @@ pid_t proc_own_tid(pid_t pid, pid_t tid)
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
-	n = slurp(path, buf, sizeof(buf));
+	n = file_text(AT_FDCWD, path, buf, sizeof(buf));
 	if (n < 0)
 		return -ESRCH;
 	p = strstr(buf, "\nNSpid:");
@@ -197,7 +195,7 @@ int proc_seccomp(pid_t pid, struct proc_seccomp *out)
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	n = slurp(path, buf, sizeof(buf));
+	n = file_text(AT_FDCWD, path, buf, sizeof(buf));
 	if (n < 0)
 		return (int)n;
 	out->mode = (uint32_t)field(buf, "Seccomp:");
@@ -210,7 +208,7 @@ uint64_t proc_rss(void)
 	unsigned long long pages = 0;
 	char buf[128];
 
-	if (slurp("/proc/self/statm", buf, sizeof(buf)) <= 0 ||
+	if (file_text(AT_FDCWD, "/proc/self/statm", buf, sizeof(buf)) <= 0 ||
 	    sscanf(buf, "%*u %llu", &pages) != 1)
 		return 0;
 	return pages * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -219,7 +217,7 @@ uint64_t proc_rss(void)
 int proc_memory(struct proc_memory *out)
 {
 	char buf[2048];
-	ssize_t n = slurp("/proc/self/smaps_rollup", buf, sizeof(buf));
+	ssize_t n = file_text(AT_FDCWD, "/proc/self/smaps_rollup", buf, sizeof(buf));
 
 	if (n < 0)
 		return (int)n;

@@ -13,6 +13,8 @@ int proc_boot_id(uint64_t id[2]);
 /* Cut to fit and NUL-terminated; "" when it may not be known. */
 void proc_comm(pid_t pid, char *out, size_t cap);
 void proc_exe(pid_t pid, char *out, size_t cap);
+/* A variable of its start. */
+void proc_env(pid_t pid, const char *name, char *out, size_t cap);
 
 pid_t proc_parent(pid_t pid); /* or -errno */
 

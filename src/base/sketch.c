@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * sketch.c - the cells of a sketch: stored from the first to the last one touched; counts saturate.
- */
+/* sketch.c - the cells of a sketch, from the first to the last one touched; counts saturate. */
 #include "base/sketch.h"
 
 #include <errno.h>

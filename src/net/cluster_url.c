@@ -4,27 +4,13 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define URL_MAX 8192u
 
-int net_say(struct net_why *why, int err, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(why->text, sizeof(why->text), fmt, ap);
-	va_end(ap);
-	for (char *c = why->text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f)
-			*c = '?';
-	return err;
-}
-
-bool cluster_loopback(const char *host)
+static bool cluster_loopback(const char *host)
 {
 	return !strncmp(host, "127.", 4) || !strcmp(host, "::1") || !strcmp(host, "localhost");
 }
@@ -58,25 +44,25 @@ static int parse_server(struct cluster_server *out, const char *text, size_t len
 	const char *at;
 
 	if (!end || !n || n >= sizeof(out->host))
-		return net_say(why, -EINVAL, "expected HOST:PORT, not '%.*s'", (int)len, text);
+		return why_say(why, -EINVAL, "expected HOST:PORT, not '%.*s'", (int)len, text);
 	for (size_t i = 0; i < n; i++)
 		if (!(six ? isxdigit((unsigned char)host[i]) || host[i] == ':' || host[i] == '.'
 			  : isalnum((unsigned char)host[i]) || strchr(".-_", host[i])) ||
 		    !host[i])
-			return net_say(why, -EINVAL, "expected a host, not '%.*s'", (int)n, host);
+			return why_say(why, -EINVAL, "expected a host, not '%.*s'", (int)n, host);
 	at = end + six;
 	len -= (size_t)(at - text);
 	if (len < 2 || len > 6 || *at != ':')
-		return net_say(why, -EINVAL, "expected HOST:PORT, not '%.*s'",
+		return why_say(why, -EINVAL, "expected HOST:PORT, not '%.*s'",
 			       (int)(at - text) + (int)len, text);
 	for (size_t i = 1; i < len; i++) {
 		if (!isdigit((unsigned char)at[i]))
-			return net_say(why, -EINVAL, "expected a port, not '%.*s'", (int)len - 1,
+			return why_say(why, -EINVAL, "expected a port, not '%.*s'", (int)len - 1,
 				       at + 1);
 		port = port * 10 + (unsigned long)(at[i] - '0');
 	}
 	if (port < 1 || port > 65535)
-		return net_say(why, -EINVAL, "expected a port from 1 to 65535, not %lu", port);
+		return why_say(why, -EINVAL, "expected a port from 1 to 65535, not %lu", port);
 	memcpy(out->host, host, n);
 	out->host[n] = '\0';
 	out->port = (uint16_t)port;
@@ -95,7 +81,7 @@ static int parse_servers(struct cluster_url *u, const char *text, size_t len, st
 		while (stop < end && *stop != ',' && *stop != ';')
 			stop++;
 		if (u->servers == CLUSTER_SERVERS)
-			return net_say(why, -EINVAL, "expected at most %u servers",
+			return why_say(why, -EINVAL, "expected at most %u servers",
 				       CLUSTER_SERVERS);
 		err = parse_server(&u->server[u->servers], at, (size_t)(stop - at), why);
 		if (err)
@@ -111,7 +97,7 @@ static int parse_servers(struct cluster_url *u, const char *text, size_t len, st
 static int parse_yes(bool *out, const char *key, const char *value, struct net_why *why)
 {
 	if (strcmp(value, "yes") && strcmp(value, "no"))
-		return net_say(why, -EINVAL, "expected %s=yes or %s=no, not '%.60s'", key, key,
+		return why_say(why, -EINVAL, "expected %s=yes or %s=no, not '%.60s'", key, key,
 			       value);
 	*out = *value == 'y';
 	return 0;
@@ -126,15 +112,15 @@ static int parse_param(struct cluster_url *u, const char *key, const char *value
 		return parse_yes(&u->replicated, key, value, why);
 	if (!strcmp(key, "quorum")) {
 		if (!isdigit((unsigned char)value[0]) || value[1])
-			return net_say(why, -EINVAL, "expected quorum=0 to 9, not '%.60s'", value);
+			return why_say(why, -EINVAL, "expected quorum=0 to 9, not '%.60s'", value);
 		u->quorum = (uint32_t)(value[0] - '0');
 		return 0;
 	}
 	if (strcmp(key, "cluster"))
-		return net_say(why, -EINVAL,
+		return why_say(why, -EINVAL,
 			       "expected tls, replicated, quorum or cluster, not '%.60s'", key);
 	if (!is_word(value, strlen(value)))
-		return net_say(why, -EINVAL, "expected cluster=WORD, not '%.60s'", value);
+		return why_say(why, -EINVAL, "expected cluster=WORD, not '%.60s'", value);
 	snprintf(u->cluster, sizeof(u->cluster), "%s", value);
 	return 0;
 }
@@ -147,7 +133,7 @@ static int parse_params(struct cluster_url *u, char *text, struct net_why *why)
 	for (char *p = strtok_r(text, "&", &save); p && !err; p = strtok_r(NULL, "&", &save)) {
 		value = strchr(p, '=');
 		if (!value)
-			return net_say(why, -EINVAL, "expected KEY=VALUE, not '%.60s'", p);
+			return why_say(why, -EINVAL, "expected KEY=VALUE, not '%.60s'", p);
 		*value++ = '\0';
 		err = parse_param(u, p, value, why);
 	}
@@ -161,7 +147,7 @@ static int parse_clickhouse(struct cluster_url *u, char *at, struct net_why *why
 	int err;
 
 	if (!slash)
-		return net_say(why, -EINVAL, "expected /DATABASE behind the servers");
+		return why_say(why, -EINVAL, "expected /DATABASE behind the servers");
 	*slash++ = '\0';
 	params = strchr(slash, '?');
 	if (params)
@@ -169,22 +155,22 @@ static int parse_clickhouse(struct cluster_url *u, char *at, struct net_why *why
 	user = strrchr(at, '@');
 	if (user) {
 		if (memchr(at, ':', (size_t)(user - at)))
-			return net_say(why, -EINVAL,
+			return why_say(why, -EINVAL,
 				       "no password may stand here: give a file of credentials");
 		if (!is_word(at, (size_t)(user - at)))
-			return net_say(why, -EINVAL, "expected a user that is a word");
+			return why_say(why, -EINVAL, "expected a user that is a word");
 		memcpy(u->user, at, (size_t)(user - at));
 		at = user + 1;
 	}
 	if (!is_word(slash, strlen(slash)))
-		return net_say(why, -EINVAL, "expected a database that is a word, not '%.60s'",
+		return why_say(why, -EINVAL, "expected a database that is a word, not '%.60s'",
 			       slash);
 	snprintf(u->db, sizeof(u->db), "%s", slash);
 	err = parse_servers(u, at, strlen(at), why);
 	if (!err && params)
 		err = parse_params(u, params, why);
 	if (!err && u->shards > 1 && !*u->cluster)
-		err = net_say(why, -EINVAL, "expected ?cluster=NAME, because there are shards");
+		err = why_say(why, -EINVAL, "expected ?cluster=NAME, because there are shards");
 	u->replicated |= !err && u->servers > u->shards;
 	return err;
 }
@@ -202,10 +188,10 @@ static int parse_relay(struct cluster_url *u, char *at, bool tls, struct net_why
 	if (err)
 		return err;
 	if (u->shards > 1)
-		return net_say(why, -EINVAL, "relays have no shards: expected commas");
+		return why_say(why, -EINVAL, "relays have no shards: expected commas");
 	for (uint32_t i = 0; i < u->servers && !tls; i++)
 		if (!cluster_loopback(u->server[i].host))
-			return net_say(why, -EINVAL,
+			return why_say(why, -EINVAL,
 				       "expected https://, or http:// to the loopback device");
 	return 0;
 }
@@ -217,7 +203,7 @@ int cluster_url_parse(struct cluster_url *out, const char *text, struct net_why 
 	int err;
 
 	if (!u || !copy)
-		err = net_say(why, -EINVAL, "expected an address of at most %u bytes", URL_MAX - 1);
+		err = why_say(why, -EINVAL, "expected an address of at most %u bytes", URL_MAX - 1);
 	else if (!strncmp(copy, "clickhouse://", 13))
 		err = parse_clickhouse(u, copy + 13, why);
 	else if (!strncmp(copy, "https://", 8))
@@ -225,7 +211,7 @@ int cluster_url_parse(struct cluster_url *out, const char *text, struct net_why 
 	else if (!strncmp(copy, "http://", 7))
 		err = parse_relay(u, copy + 7, false, why);
 	else
-		err = net_say(why, -EINVAL,
+		err = why_say(why, -EINVAL,
 			      "expected clickhouse://HOST:PORT/DATABASE or https://HOST:PORT");
 	if (!err)
 		*out = *u;

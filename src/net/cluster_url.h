@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/fmt.h"
+
 #define CLUSTER_SERVERS 64u
 #define CLUSTER_WORD    64u
 
@@ -44,8 +46,3 @@ int cluster_url_parse(struct cluster_url *out, const char *text, struct net_why 
 /* "127.0.0.1:8123", "[::1]:8123": for messages and as a replica's name. */
 #define CLUSTER_HOST 272u
 char *cluster_host(char out[CLUSTER_HOST], const struct cluster_server *s);
-
-bool cluster_loopback(const char *host);
-
-int net_say(struct net_why *why, int err, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));

@@ -71,7 +71,7 @@ static int need_file(const char *path, struct net_why *why)
 {
 	if (!given(path) || access(path, R_OK) == 0)
 		return 0;
-	return net_say(why, -errno, "%s: %s", path, strerror(errno));
+	return why_say(why, -errno, "%s: %s", path, strerror(errno));
 }
 
 static int set_login(struct http *h, const struct http_opts *o, struct net_why *why)
@@ -99,7 +99,7 @@ static int set_tls(struct http *h, const struct http_opts *o, struct net_why *wh
 	int err;
 
 	if (given(f->cert) != given(f->key))
-		return net_say(why, -EINVAL, "expected both a certificate and its key, or neither");
+		return why_say(why, -EINVAL, "expected both a certificate and its key, or neither");
 	err = need_file(f->ca, why);
 	err = err ? err : need_file(f->cert, why);
 	if (!err && given(f->key))
@@ -113,7 +113,7 @@ static int set_tls(struct http *h, const struct http_opts *o, struct net_why *wh
 		curl_easy_setopt(h->curl, CURLOPT_SSLKEY, f->key);
 	}
 	if (given(f->pin) && curl_easy_setopt(h->curl, CURLOPT_PINNEDPUBLICKEY, f->pin) != CURLE_OK)
-		return net_say(why, -EINVAL, "expected a pinned key as sha256//BASE64");
+		return why_say(why, -EINVAL, "expected a pinned key as sha256//BASE64");
 	return 0;
 }
 
@@ -141,7 +141,7 @@ int http_new(struct http **out, const struct http_opts *o, struct net_why *why)
 	if (!h || !(h->curl = transfer_new(o->tls ? "https" : "http",
 					   o->connect_ms ? o->connect_ms : CONNECT_MS, h->error))) {
 		free(h);
-		return net_say(why, -ENOMEM, "libcurl does not start");
+		return why_say(why, -ENOMEM, "libcurl does not start");
 	}
 	h->tls = o->tls;
 	h->timeout_ms = o->timeout_ms ? o->timeout_ms : TIMEOUT_MS;
@@ -192,9 +192,9 @@ static int failed(const struct http *h, CURLcode rc, const char *host, struct ne
 	const char *words = *h->error ? h->error : curl_easy_strerror(rc);
 
 	if (h->body.too_long)
-		return net_say(why, -EMSGSIZE, "%s: it answers with more than %zu bytes", host,
+		return why_say(why, -EMSGSIZE, "%s: it answers with more than %zu bytes", host,
 			       h->body.max);
-	return net_say(why, transfer_error(rc), "%s: %s", host, words);
+	return why_say(why, transfer_error(rc), "%s: %s", host, words);
 }
 
 int http_do(struct http *h, const struct http_ask *q, struct http_answer *a, struct net_why *why)
@@ -207,7 +207,7 @@ int http_do(struct http *h, const struct http_ask *q, struct http_answer *a, str
 	cluster_host(host, q->server);
 	if (asprintf(&url, "%s://%s%s", h->tls ? "https" : "http", host, q->target) < 0) {
 		curl_slist_free_all(headers);
-		return net_say(why, -ENOMEM, "out of memory");
+		return why_say(why, -ENOMEM, "out of memory");
 	}
 	for (size_t i = 0; i < HTTP_HEADERS && q->header[i]; i++)
 		headers = curl_slist_append(headers, q->header[i]);

@@ -16,15 +16,15 @@ static int check_fd(int fd, const char *path, struct net_why *why)
 	struct stat st;
 
 	if (fstat(fd, &st) < 0)
-		return net_say(why, -errno, "%s: %s", path, strerror(errno));
+		return why_say(why, -errno, "%s: %s", path, strerror(errno));
 	if (!S_ISREG(st.st_mode))
-		return net_say(why, -EINVAL, "%s: expected a file", path);
+		return why_say(why, -EINVAL, "%s: expected a file", path);
 	if (st.st_mode & 077)
-		return net_say(why, -EACCES,
+		return why_say(why, -EACCES,
 			       "%s: others may read it (mode %04o): expected 0600. chmod 600 it",
 			       path, (unsigned)st.st_mode & 07777);
 	if (st.st_uid != 0 && st.st_uid != geteuid())
-		return net_say(why, -EACCES, "%s: expected a file of ours, not of user %u", path,
+		return why_say(why, -EACCES, "%s: expected a file of ours, not of user %u", path,
 			       (unsigned)st.st_uid);
 	return 0;
 }
@@ -34,7 +34,7 @@ static int open_secret(const char *path, struct net_why *why)
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), err;
 
 	if (fd < 0)
-		return net_say(why, -errno, "%s: %s", path, strerror(errno));
+		return why_say(why, -errno, "%s: %s", path, strerror(errno));
 	err = check_fd(fd, path, why);
 	if (err)
 		close(fd);
@@ -85,7 +85,7 @@ int secret_parse(struct credentials *out, const char *name, char *text, struct n
 			: !strcmp(key, "password") ? c.password
 						   : NULL;
 		if (!field || !value || strlen(value) >= SECRET_MAX)
-			return net_say(why, -EINVAL,
+			return why_say(why, -EINVAL,
 				       "%s:%u: expected 'user = NAME' or 'password = SECRET'", name,
 				       no + 1);
 		snprintf(field, SECRET_MAX, "%s", value);
@@ -104,9 +104,9 @@ int secret_load(struct credentials *out, const char *path, struct net_why *why)
 		return fd;
 	n = read(fd, text, sizeof(text));
 	if (n < 0)
-		err = net_say(why, -errno, "%s: %s", path, strerror(errno));
+		err = why_say(why, -errno, "%s: %s", path, strerror(errno));
 	else if (n == (ssize_t)sizeof(text) || memchr(text, '\0', (size_t)n))
-		err = net_say(why, -EINVAL, "%s: expected text of at most %u bytes", path,
+		err = why_say(why, -EINVAL, "%s: expected text of at most %u bytes", path,
 			      FILE_MAX);
 	else
 		err = (text[n] = '\0', secret_parse(out, path, text, why));

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * transfer.h - shared by fetch.c and http.c: a curl handle with strict settings, errors, an
- * answer's bytes.
- */
+/* transfer.h - shared by fetch.c and http.c: a strict curl handle, errors, an answer's bytes. */
 #pragma once
 
 #include <curl/curl.h>

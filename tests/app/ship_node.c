@@ -296,7 +296,7 @@ static int start(struct node *n, char *argv[], struct net_why *why)
 		return err;
 	err = spool_open(&n->spool, &so, wall_ns(), &spool_why);
 	if (err)
-		net_say(why, err, "%s", spool_why.text);
+		why_say(why, err, "%s", spool_why.text);
 	return err;
 }
 

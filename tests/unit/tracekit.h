@@ -10,6 +10,10 @@
  *	copy DEVICE STREAM START DUR CORR BYTES DIR[p]   DIR of AON_COPY_*; p: pageable
  *	counter TID START VALUE NAME
  *	sample DEVICE START VALUE NAME             a counter of a device; VALUE is a real number
+ *	stack FRAME...                             the next stack: 1, 2, ...; innermost frame first:
+ *	                                           FUNCTION@FILE:LINE, ! behind the program's own code,
+ *	                                           ~ before native code
+ *	at TID START DUR STATE STACK [DETAIL [FLAGS]]   a sample, by the numbers of sample.tbl.h
  *
  * Times are nanoseconds. A line that cannot be read aborts.
  */
@@ -141,6 +145,42 @@ static inline int kit_gpu(struct kit *k, const char *line, const char *word, con
 	return 1;
 }
 
+static inline void kit_stack(struct kit *k, const char *rest)
+{
+	struct stack_frame f[STACK_FRAMES_MAX] = { 0 };
+	char word[128], name[64], file[64];
+	uint32_t id;
+	size_t n = 0;
+	int used;
+
+	for (; sscanf(rest, " %127s%n", word, &used) == 1; rest += used) {
+		const char *w = word + (*word == '~');
+
+		kit_must(sscanf(w, "%63[^@]@%63[^:]:%u", name, file, &f[n].line) == 3, rest);
+		f[n].kind = *word == '~' ? FRAME_NATIVE : FRAME_PYTHON;
+		f[n].flags = word[strlen(word) - 1] == '!' ? FRAME_USER : 0;
+		f[n].name = kit_name(k, name);
+		f[n++].file = kit_name(k, file);
+	}
+	kit_must(trace_stack_add(k->t, f, n, &id) == 0, rest);
+}
+
+static inline void kit_sample(struct kit *k, const char *line, const char *rest)
+{
+	unsigned long tid, start, dur, stack;
+	unsigned state, detail = 0, flags = 0;
+	struct event e = { .kind = EVENT_SAMPLE };
+
+	kit_must(sscanf(rest, "%lu %lu %lu %u %lu %u %u", &tid, &start, &dur, &state, &stack,
+			&detail, &flags) >= 5,
+		 line);
+	e.start_ns = start;
+	e.dur_ns = dur;
+	e.a = stack;
+	e.b = sample_b((enum sample_state)state, (uint8_t)flags, detail);
+	kit_add(k, &e, -1, tid);
+}
+
 static inline void kit_line(struct kit *k, const char *line)
 {
 	unsigned long tid, start, dur, number;
@@ -156,6 +196,13 @@ static inline void kit_line(struct kit *k, const char *line)
 	}
 	if (!k->t->files)
 		kit_file(k, 0);
+	if (!strcmp(word, "stack") || !strcmp(word, "at")) {
+		if (*word == 's')
+			kit_stack(k, line + used);
+		else
+			kit_sample(k, line, line + used);
+		return;
+	}
 	if (kit_host(k, line, word, line + used) || kit_gpu(k, line, word, line + used))
 		return;
 	if (sscanf(line, " step %lu %lu %lu %lu", &tid, &start, &dur, &number) == 4) {

@@ -290,6 +290,8 @@ export interface Findings extends Reply {
 /** A node: name, parent (-1: none), self, total, class (-1: none). Parents come first. */
 export type FlameNode = [number, number, number, number, number];
 export interface Flame extends Reply {
+	samples?: number; // of threads
+	enough?: boolean;
 	weight?: string;
 	names: string[];
 	nodes: FlameNode[];

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * classify.c - chooses the kind of a fault: the first rule of a list that fits (docs/diagnosis.md).
- */
+/* classify.c - chooses a fault's kind: the first rule of a list that fits (docs/diagnosis.md). */
 #include "diagnose/state.h"
 
 #define THERMAL 0x68u /* NVML: hardware slowdown, software and hardware thermal */
 #define POWER   0x84u /* software power cap, hardware power brake */
 
 struct seen {
-	uint32_t n, thermal, power, ecc, runq, iowait, onoff;
+	uint32_t n, thermal, power, ecc, runq, onoff;
 };
 
 static void look(const struct diag *d, struct diag_part p, enum own s, struct seen *out)
@@ -26,8 +24,6 @@ static void look(const struct diag *d, struct diag_part p, enum own s, struct se
 		out->power += rec->have >> STEP_HAVE_THROTTLE & 1 && rec->throttle & POWER;
 		out->ecc += rec->have >> STEP_HAVE_ECC & 1 && rec->ecc > 0;
 		out->runq += rec->have >> STEP_HAVE_RUNQ & 1 && rec->runq_ns > 0.005f * rec->t.step;
-		out->iowait +=
-			rec->have >> STEP_HAVE_IOWAIT & 1 && rec->iowait_ns > 0.005f * rec->t.step;
 		above = track_above(&r->own[s], RING, r->effect[s] / 2);
 		out->onoff += above > RING / 8 && above < RING / 2 && !r->own[s].sum;
 	}

@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 #include "diagnose/state.h"
 
@@ -207,9 +207,7 @@ static int by_like(const void *a, const void *b)
 {
 	const struct diag_comm *const *x = a, *const *y = b;
 
-	if ((*x)->role != (*y)->role)
-		return (*x)->role < (*y)->role ? -1 : 1;
-	return (*x)->x.base < (*y)->x.base ? -1 : (*x)->x.base > (*y)->x.base;
+	return cmp_num((*x)->role, (*y)->role) ?: cmp_num((*x)->x.base, (*y)->x.base);
 }
 
 /* Those that always took longer than their like have no past to go by: the others' is taken. */

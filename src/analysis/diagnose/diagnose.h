@@ -59,10 +59,7 @@ void diag_free(struct diag *d); /* NULL is allowed */
 /* Records of one step, in any order; some may be missing. Borrowed for the call. */
 int diag_step(struct diag *d, const struct step_rec *rec, size_t n, diag_verdict_fn *say,
 	      void *arg);
-/*
- * Sets the number of steps of a recording, before its first step: a short recording needs a short
- * history.
- */
+/* The number of steps of a recording, before its first: a short one needs a short history. */
 void diag_expect(struct diag *d, uint32_t steps);
 /* The lowest rank of the place that is known; UINT32_MAX: none. */
 uint32_t diag_rank_of(const struct diag *d, struct diag_part p);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "diagnose/state.h"
 
 /* A rank's part in a communicator. */
@@ -41,9 +42,7 @@ static int by_comm(const void *a, const void *b)
 {
 	const struct word *x = a, *y = b;
 
-	if (x->comm != y->comm)
-		return x->comm < y->comm ? -1 : 1;
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
+	return cmp_num(x->comm, y->comm) ?: cmp_num(x->rank, y->rank);
 }
 
 static float when(const struct diag_rank *r, uint32_t slot)

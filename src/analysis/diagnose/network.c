@@ -8,7 +8,6 @@
  */
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "diagnose/state.h"
 
@@ -286,10 +285,7 @@ static const struct diag_comm *mark(struct tomo *t, bool far)
 				? 2
 				: 1;
 	}
-	/*
-	 * For a communicator, the kind of operation that is longer matters; a flap hits one of
-	 * them.
-	 */
+	/* The longer kind of operation of a communicator matters; a flap hits one of them. */
 	for (uint32_t i = 0; i < t->d->comms && worst && worst->spikes; i++)
 		for (uint8_t op = 0; op < STEP_OPS && t->state[i] == 1; op++) {
 			uint32_t other = comm_at(t->d, t->d->comm[i].comm, op);
@@ -386,9 +382,7 @@ static void near_ones(struct saying *s)
 
 /* --- by counters alone --- */
 
-/*
- * A NIC or its host link that was always faulty, in operations that have nothing to compare with.
- */
+/* A NIC or host link that was always faulty, in operations that have nothing to compare with. */
 static void counted_ones(struct saying *s)
 {
 	struct diag *d = s->d;

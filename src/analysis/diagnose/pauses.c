@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * pauses.c - pauses of hosts that the records name: garbage collection, memory allocation,
- * checkpoints.
- */
+/* pauses.c - pauses of hosts that records name: garbage collection, allocation, checkpoints. */
 #include <math.h>
 
 #include "diagnose/state.h"

@@ -4,6 +4,7 @@
 
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "diagnose/state.h"
 
 static void swap(float *a, float *b)
@@ -57,17 +58,10 @@ float spread_of(float *v, size_t n, float mid)
 	return 1.4826f * select_at(v, n, 0.5);
 }
 
-static int by_size(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 float discoveries(float *p, size_t n, double q)
 {
 	if (n)
-		qsort(p, n, sizeof(*p), by_size);
+		qsort(p, n, sizeof(*p), cmp_float);
 	for (size_t k = n; k; k--)
 		if (p[k - 1] <= (double)k * q / (double)n)
 			return p[k - 1];

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * state.h - the state that the diagnosis keeps per job. docs/diagnosis.md explains the constants.
- */
+/* state.h - the state that the diagnosis keeps per job. docs/diagnosis.md explains constants. */
 #pragma once
 
 #include "base/map.h"
@@ -205,10 +203,6 @@ double fit_more(const struct fit *f, double tokens, double q); /* beyond the mea
 
 /* --- role.c --- */
 int roles_take(struct diag *d, const struct step_rec *rec, size_t n);
-static inline struct diag_role *role_of(struct diag *d, uint32_t r)
-{
-	return &d->role[d->rank[r].role];
-}
 static inline struct diag_role *cell_of(struct diag *d, uint32_t r)
 {
 	return &d->role[d->rank[r].cell];
@@ -232,9 +226,7 @@ float blame_share(const struct diag *d, struct diag_part p);
 
 /* --- whatif.c --- */
 void whatif_take(struct diag *d);
-/*
- * The share of a step that would be saved if the ranks of the place were like others of their role.
- */
+/* The share of a step that is saved if the ranks of the place are like others of their role. */
 double whatif_part(struct diag *d, struct diag_part p);
 double whatif_stage(struct diag *d, uint32_t role);
 double whatif_step(const struct diag *d); /* mean time of the newest steps */
@@ -261,10 +253,7 @@ void find_whole(struct saying *s, bool overlap); /* overlap: after all other fin
 void find_pauses(struct saying *s, bool usual);
 void find_hang(struct saying *s);
 void find_drift(struct saying *s);
-/*
- * Whether the hourly medians changed by more than chance; *at is then the first hour after the
- * change.
- */
+/* Whether hourly medians changed by more than chance; *at is the first hour after the change. */
 bool drift_cut(const float *v, uint32_t n, uint32_t *at);
 
 bool part_has(const struct diag *d, struct diag_part p, uint32_t rank);

@@ -10,6 +10,7 @@
 
 #include "base/fmt.h"
 #include "base/json.h"
+#include "base/order.h"
 #include "base/vec.h"
 
 const char *const diag_kind_word[DIAG_KINDS] = {
@@ -248,9 +249,7 @@ static int by_cost(const void *a, const void *b)
 {
 	const struct diag_case *x = a, *y = b;
 
-	if (x->act != y->act)
-		return x->act ? -1 : 1;
-	return x->most > y->most ? -1 : x->most < y->most;
+	return cmp_num(y->act, x->act) ?: cmp_num(y->most, x->most);
 }
 
 void diag_cases_sort(struct diag_cases *c)

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum kclass event_class(struct names *n, const struct trace *t, size_t event)
 {

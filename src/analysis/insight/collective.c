@@ -10,8 +10,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 #include "insight/state.h"
 
@@ -19,26 +19,16 @@ static int by_rank(const void *a, const void *b)
 {
 	const struct wait_share *x = a, *y = b;
 
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	if (x->name != y->name)
-		return x->name < y->name ? -1 : 1;
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+	return cmp_num(x->rank, y->rank) ?: cmp_num(x->name, y->name) ?:
+	       cmp_num(x->group, y->group) ?: cmp_num(x->start_ns, y->start_ns);
 }
 
 static int by_collective(const void *a, const void *b)
 {
 	const struct wait_share *x = a, *y = b;
 
-	if (x->name != y->name)
-		return x->name < y->name ? -1 : 1;
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	if (x->number != y->number)
-		return x->number < y->number ? -1 : 1;
-	return x->rank < y->rank ? -1 : x->rank > y->rank;
+	return cmp_num(x->name, y->name) ?: cmp_num(x->group, y->group) ?:
+	       cmp_num(x->number, y->number) ?: cmp_num(x->rank, y->rank);
 }
 
 /* Nobody leaves these before all have come; from those with a root, some may. */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * device.c - summarizes each GPU of each rank: breakdown, streams, classes, copies, launches, idle
- * causes.
- */
+/* device.c - sums up each GPU of each rank: breakdown, streams, classes, copies, launches, idle. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

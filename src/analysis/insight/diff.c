@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 /* Kernels of less than this share of GPU time in common classes: another model. */
 #define LIKENESS_LEAST 0.5
 #define CHANGE_LEAST   0.001 /* of a step */
@@ -114,9 +116,8 @@ static bool is_compute(size_t class)
 static int by_name(const void *a, const void *b)
 {
 	const struct profile_row *x = a, *y = b;
-	int order = strcmp(x->name, y->name);
 
-	return order ? order : (x->ns < y->ns) - (x->ns > y->ns);
+	return strcmp(x->name, y->name) ?: cmp_num(y->ns, x->ns);
 }
 
 /* The steps that are meant, by process and start. */
@@ -129,9 +130,7 @@ static int by_start(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+	return cmp_num(x->process, y->process) ?: cmp_num(x->start_ns, y->start_ns);
 }
 
 static size_t list_steps(struct span *out, const struct insight *in, const struct profile_of *of)
@@ -148,18 +147,11 @@ static size_t list_steps(struct span *out, const struct insight *in, const struc
 
 static bool in_step(const struct span *span, size_t n, uint32_t process, uint64_t ns)
 {
-	size_t lo = 0, hi = n;
+	size_t next = first_where(i, 0, n,
+				  span[i].process > process ||
+					  (span[i].process == process && span[i].start_ns > ns));
 
-	while (lo < hi) { /* the first that begins after it */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (span[mid].process < process ||
-		    (span[mid].process == process && span[mid].start_ns <= ns))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo && span[lo - 1].process == process && ns < span[lo - 1].end_ns;
+	return next && span[next - 1].process == process && ns < span[next - 1].end_ns;
 }
 
 static void add_event(struct profile *p, const struct insight *in, uint32_t e, double n)

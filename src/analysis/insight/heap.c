@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 
 #define GROWTH_POINTS 8u  /* fewer do not tell a trend */
@@ -26,13 +27,8 @@ static int reading_cmp(const void *a, const void *b)
 {
 	const struct reading *x = a, *y = b;
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->ns != y->ns)
-		return x->ns < y->ns ? -1 : 1;
-	return (int)x->which - (int)y->which;
+	return cmp_num(x->process, y->process) ?: cmp_num(x->device, y->device) ?:
+	       cmp_num(x->ns, y->ns) ?: ((int)x->which - (int)y->which);
 }
 
 /* By name of the trace: + 1, or 0. */
@@ -54,21 +50,15 @@ static uint8_t *series(const struct trace *t)
 /* The step that a moment lies in, or the last one before it. */
 static uint64_t step_at(const struct insight *in, uint32_t process, uint64_t ns)
 {
-	size_t lo = 0, hi = in->steps;
+	const struct insight_step *s = in->step; /* by process, then in order */
+	size_t next = first_where(i, 0, in->steps,
+				  s[i].process > process ||
+					  (s[i].process == process && s[i].start_ns > ns));
 
-	while (lo < hi) { /* steps come by process, then in order */
-		size_t mid = lo + (hi - lo) / 2;
-		const struct insight_step *s = &in->step[mid];
-
-		if (s->process < process || (s->process == process && s->start_ns <= ns))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo && in->step[lo - 1].process == process)
-		return in->step[lo - 1].number;
-	if (lo < in->steps && in->step[lo].process == process)
-		return in->step[lo].number;
+	if (next && s[next - 1].process == process)
+		return s[next - 1].number;
+	if (next < in->steps && s[next].process == process)
+		return s[next].number;
 	return HEAP_NONE;
 }
 

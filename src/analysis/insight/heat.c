@@ -6,29 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 
 static int by_row(const void *a, const void *b)
 {
 	const struct heat_row *x = a, *y = b;
 
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return (x->process > y->process) - (x->process < y->process);
-}
-
-static int by_number(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return (x > y) - (x < y);
-}
-
-static int by_value(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-
-	return (x > y) - (x < y);
+	return cmp_num(x->rank, y->rank) ?: cmp_num(x->process, y->process);
 }
 
 /* Each number once. */
@@ -37,7 +22,7 @@ static void settle(struct heat *h)
 	size_t n = 0;
 
 	if (h->steps)
-		qsort(h->step, h->steps, sizeof(*h->step), by_number);
+		qsort(h->step, h->steps, sizeof(*h->step), cmp_u64);
 	for (size_t i = 0; i < h->steps; i++)
 		if (!n || h->step[n - 1] != h->step[i])
 			h->step[n++] = h->step[i];
@@ -47,21 +32,10 @@ static void settle(struct heat *h)
 /* The row's place among them by order; *is: it is there. */
 static size_t place(const struct heat *h, const struct heat_row *want, int *is)
 {
-	size_t lo = 0, hi = h->rows;
+	size_t at = first_where(i, 0, h->rows, by_row(&h->row[i], want) >= 0);
 
-	*is = 0;
-	while (lo < hi && !*is) {
-		size_t mid = lo + (hi - lo) / 2;
-		int c = by_row(&h->row[mid], want);
-
-		if (!c)
-			*is = 1;
-		if (c < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return *is ? hi : lo;
+	*is = at < h->rows && !by_row(&h->row[at], want);
+	return at;
 }
 
 static int note_row(struct heat *h, uint32_t process, int32_t rank)
@@ -85,7 +59,7 @@ int heat_note(struct heat *h, uint32_t process, int32_t rank, uint64_t step)
 {
 	if (note_row(h, process, rank) < 0)
 		return -ENOMEM;
-	if (h->sorted && bsearch(&step, h->step, h->sorted, sizeof(*h->step), by_number))
+	if (h->sorted && bsearch(&step, h->step, h->sorted, sizeof(*h->step), cmp_u64))
 		return 0;
 	if (h->steps == h->steps_cap) {
 		settle(h);
@@ -116,9 +90,8 @@ void heat_add(struct heat *h, uint32_t process, int32_t rank, uint64_t step, dou
 	struct heat_row want = { .process = process, .rank = rank };
 	int is;
 	size_t r = place(h, &want, &is);
-	const uint64_t *s = h->cell && is
-				    ? bsearch(&step, h->step, h->steps, sizeof(*h->step), by_number)
-				    : NULL;
+	const uint64_t *s =
+		h->cell && is ? bsearch(&step, h->step, h->steps, sizeof(*h->step), cmp_u64) : NULL;
 	struct heat_cell *c;
 
 	if (!s)
@@ -139,7 +112,7 @@ static float median(const struct heat_cell *c, size_t n, size_t apart, float *ro
 			room[k++] = c->sum / (float)c->n;
 	if (!k)
 		return 0;
-	qsort(room, k, sizeof(*room), by_value);
+	qsort(room, k, sizeof(*room), cmp_float);
 	return room[k / 2];
 }
 

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * host.c - what host threads did that GPUs depend on: waiting for them, fetching input, allocating.
- */
+/* host.c - what host threads did that GPUs depend on: waits for them, input, allocation. */
 #include <errno.h>
 #include <stdlib.h>
 

@@ -3,12 +3,11 @@
 #include "insight/idle.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 #include "insight/state.h"
 
-#define LAG_NS  20000u /* from a call to the start of work that waits for nothing */
 #define NAME_NS 20000u /* shorter gaps say nothing of what the host did */
 
 const char *const idle_word[IDLE_CAUSES] = {
@@ -39,17 +38,7 @@ bool idle_is_sync(uint32_t kind, enum call call)
 /* The first span that ends after ns; n if none does. */
 static size_t span_after(struct idle_spans s, uint64_t ns)
 {
-	size_t lo = 0, hi = s.n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s.span[mid].end_ns > ns)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return lo;
+	return first_where(i, 0, s.n, s.span[i].end_ns > ns);
 }
 
 static uint64_t spent_in(struct idle_spans s, uint64_t from, uint64_t to)
@@ -65,7 +54,7 @@ static uint64_t spent_in(struct idle_spans s, uint64_t from, uint64_t to)
  * little before the GPU's: clocks and rounding. */
 static uint64_t waited(struct idle_spans s, uint64_t ns)
 {
-	size_t i = span_after(s, ns > LAG_NS ? ns - LAG_NS : 0);
+	size_t i = span_after(s, ns > IDLE_LAG_NS ? ns - IDLE_LAG_NS : 0);
 
 	return i == s.n || s.span[i].start_ns >= ns ? 0 : ns - s.span[i].start_ns;
 }
@@ -87,7 +76,7 @@ void idle_parts(uint64_t part[IDLE_CAUSES], uint64_t from, uint64_t to, const st
 	part[IDLE_SYNC] = least(host, waited(l->sync, from));
 	part[IDLE_HOST] = host - part[IDLE_SYNC];
 	ready = most(l->end_ns, from);
-	ready = least(ready > UINT64_MAX - LAG_NS ? ready : ready + LAG_NS, to);
+	ready = least(ready > UINT64_MAX - IDLE_LAG_NS ? ready : ready + IDLE_LAG_NS, to);
 	part[IDLE_LAUNCH] = most(ready, called) - called;
 	part[IDLE_DEPENDENCY] = to - most(ready, called);
 }
@@ -104,17 +93,9 @@ enum idle_cause idle_most(const uint64_t part[IDLE_CAUSES])
 
 uint64_t idle_seen_from(struct idle_spans unsampled, uint64_t from, uint64_t to)
 {
-	size_t lo = 0, hi = unsampled.n;
+	size_t next = first_where(i, 0, unsampled.n, unsampled.span[i].start_ns >= to);
 
-	while (lo < hi) { /* the first that begins at the gap's end or later */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (unsampled.span[mid].start_ns < to)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo ? least(most(unsampled.span[lo - 1].end_ns, from), to) : from;
+	return next ? least(most(unsampled.span[next - 1].end_ns, from), to) : from;
 }
 
 /* --- the gaps of a trace --- */
@@ -127,8 +108,9 @@ static struct idle_spans spans_of(const struct insight *in, enum span_kind kind,
 	return (struct idle_spans){ s->span + first, s->track_first[track + 1] - first };
 }
 
-static void take_apart(const struct insight *in, const struct gap *g, uint64_t part[IDLE_CAUSES])
+static void take_apart(struct insight *in, const struct gap *g, uint64_t part[IDLE_CAUSES])
 {
+	uint32_t process = in->t->track[in->t->event[g->after].track].process;
 	uint32_t launch = insight_launch(in, g->after);
 	const struct event *call = launch == NO_EVENT ? NULL : &in->t->event[launch];
 	struct idle_launch l;
@@ -138,6 +120,8 @@ static void take_apart(const struct insight *in, const struct gap *g, uint64_t p
 					  spans_of(in, SPAN_SYNC, call->track),
 					  spans_of(in, SPAN_INPUT, call->track) };
 	idle_parts(part, g->start_ns, g->end_ns, call ? &l : NULL);
+	samples_gap(in, process, call ? call->track : 0, g->start_ns, g->end_ns, call ? &l : NULL,
+		    part[IDLE_SYNC]);
 }
 
 static void keep_longest(struct insight_device *d, const struct insight_gap *g)

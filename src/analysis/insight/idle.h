@@ -19,6 +19,8 @@
 
 #include "names/class.h"
 
+#define IDLE_LAG_NS 20000u /* from a call to the start of work that waits for nothing */
+
 /* Why a GPU was idle. The parts sum to its idle time. */
 enum idle_cause {
 	IDLE_INPUT,      /* the launching thread waited for its next batch */

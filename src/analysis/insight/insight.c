@@ -9,7 +9,7 @@
 #include "insight/state.h"
 #include "insight/stretch.h"
 
-#define BREAKDOWN_PASSES 4u
+#define BREAKDOWN_PASSES 5u
 
 typedef int pass_fn(struct insight *in);
 
@@ -29,8 +29,10 @@ static const struct {
 } pass[] = {
 	{ NULL, insight_link, NULL },
 	{ insight_hosts_begin, insight_hosts, NULL },
+	{ NULL, insight_samples_take, NULL },
 	{ insight_devices_begin, insight_devices, insight_devices_end },
 	{ insight_steps_begin, insight_steps, insight_steps_end },
+	{ NULL, insight_samples, insight_samples_end },
 	{ NULL, insight_ops, insight_ops_end },
 	{ NULL, insight_tables, insight_tables_end },
 	{ NULL, insight_work, insight_work_end },
@@ -202,6 +204,7 @@ static void state_free(struct insight_state *x)
 	map_fini(&x->traffic.row);
 	for (size_t i = 0; i < SHARES; i++)
 		free(x->share[i].v);
+	samples_state_free(&x->samples);
 	free(x->carry);
 	free(x->track);
 	free(x->device);
@@ -231,6 +234,7 @@ void insight_free(struct insight *in)
 	free(in->own_op);
 	free(in->through);
 	free(in->work.row);
+	free(in->samples.row);
 	roofs_fini(&in->roofs);
 	traffic_fini(&in->traffic);
 	join_free(in->join);

@@ -15,6 +15,7 @@
 #include "insight/roofline/pm.h"
 #include "insight/roofline/roof.h"
 #include "insight/roofline/traffic.h"
+#include "insight/samples.h"
 #include "model/trace.h"
 
 #define NO_EVENT UINT32_MAX
@@ -120,9 +121,7 @@ struct insight_host_table {
 	size_t rows;
 };
 
-/*
- * GPU work by the op and module that launched it: a row for each kernel, op and module of a file.
- */
+/* GPU work by what launched it: a row for each kernel, op and module of a file. */
 struct insight_work_row {
 	int32_t rank;
 	uint32_t file, name;
@@ -238,6 +237,7 @@ struct insight {
 	struct traffic traffic;         /* of copies and collectives: traffic.h */
 	struct pm_uses pm;              /* their counters: pm.h */
 	struct insight_work_table work; /* empty where there are no ops, modules or ranges */
+	struct samples samples;         /* where threads were: samples.h */
 	struct insight_compile *compile;
 	size_t compiles;
 	struct join *join;              /* owned; NULL, or what telemetry shows: join.h */

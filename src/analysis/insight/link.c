@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
+
 #define DEPTH 512u /* deeper ranges are linked to the 512th */
 
 static uint32_t process_of(const struct trace *t, uint32_t event)
@@ -243,20 +245,13 @@ uint32_t insight_module(const struct insight *in, uint32_t event)
 uint32_t insight_host_at(const struct insight *in, uint32_t track, uint64_t ns)
 {
 	const struct trace *t = in->t;
-	size_t lo = t->track_first[track], hi = t->track_first[track + 1], first = lo;
+	size_t first = t->track_first[track],
+	       next = first_where(i, first, t->track_first[track + 1], t->event[i].start_ns > ns);
 
-	while (lo < hi) { /* the first that starts after ns */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->event[mid].start_ns <= ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo == first)
+	if (next == first)
 		return NO_EVENT;
-	for (uint32_t at = (uint32_t)lo; at; at = in->link[at - 1])
-		if (event_end(&t->event[at - 1]) > ns)
+	for (uint32_t at = (uint32_t)next; at; at = in->link[at - 1])
+		if (event_end(&t->event[at - 1]) > ns && t->event[at - 1].kind != EVENT_SAMPLE)
 			return at - 1;
 	return NO_EVENT;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 #include "insight/state.h"
 #include "insight/stretch.h"
@@ -108,9 +109,7 @@ static int by_file_and_name(const void *a, const void *b)
 {
 	const struct insight_memory *x = a, *y = b;
 
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return cmp_num(x->file, y->file) ?: cmp_num(x->name, y->name);
 }
 
 int insight_memory_end(struct insight *in)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 
 /* The same collective seen by two nodes. */
@@ -31,22 +32,14 @@ static int by_what(const void *x, const void *y)
 {
 	const struct offset_end *a = x, *b = y;
 
-	if (a->what != b->what)
-		return a->what < b->what ? -1 : 1;
-	if (a->node != b->node)
-		return a->node < b->node ? -1 : 1;
-	return a->ns < b->ns ? -1 : a->ns > b->ns;
+	return cmp_num(a->what, b->what) ?: cmp_num(a->node, b->node) ?: cmp_num(a->ns, b->ns);
 }
 
 static int by_time(const void *x, const void *y)
 {
 	const struct pair *a = x, *b = y;
 
-	if (a->a != b->a)
-		return a->a < b->a ? -1 : 1;
-	if (a->b != b->b)
-		return a->b < b->b ? -1 : 1;
-	return a->at < b->at ? -1 : a->at > b->at;
+	return cmp_num(a->a, b->a) ?: cmp_num(a->b, b->b) ?: cmp_num(a->at, b->at);
 }
 
 static int by_diff(const void *x, const void *y)
@@ -60,9 +53,7 @@ static int by_error(const void *x, const void *y)
 {
 	const struct edge *a = x, *b = y;
 
-	if (a->err != b->err)
-		return a->err < b->err ? -1 : 1;
-	return a->pairs > b->pairs ? -1 : a->pairs < b->pairs;
+	return cmp_num(a->err, b->err) ?: cmp_num(b->pairs, a->pairs);
 }
 
 static int add_pair(struct pairs *to, struct pair p)
@@ -217,18 +208,4 @@ int offset_find(struct offset *out, uint32_t nodes, struct offset_end *e, size_t
 int64_t offset_at(const struct offset *o, int64_t ns)
 {
 	return o->off_ns + (int64_t)llround(o->drift * (double)(ns - o->at_ns));
-}
-
-struct offset offset_combine(const struct offset *collectives, const struct offset *trips)
-{
-	int64_t apart;
-
-	if (!collectives->known || !trips->known)
-		return collectives->known ? *collectives : *trips;
-	apart = offset_at(collectives, trips->at_ns) - trips->off_ns;
-	if (apart < 0)
-		apart = -apart;
-	return apart <= collectives->err_ns + trips->err_ns && trips->err_ns < collectives->err_ns
-		       ? *trips
-		       : *collectives;
 }

@@ -40,14 +40,6 @@ int offset_find(struct offset *out, uint32_t nodes, struct offset_end *e, size_t
 /* The correction to subtract from a time of the node's clock. */
 int64_t offset_at(const struct offset *o, int64_t ns);
 
-/*
- * Combines two estimates of one node: by collectives, and by a relay's round trips. If they agree
- * within both errors, the one with the smaller error counts; otherwise that of the collectives: a
- * network that is slower one way than the other distorts a round trip, never the common end of a
- * collective.
- */
-struct offset offset_combine(const struct offset *collectives, const struct offset *trips);
-
 struct trace;
 /* Corrects the wall times of a trace's files that come from several stores, and returns the largest
  * correction and error; both 0: there was none. */

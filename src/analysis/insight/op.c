@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 #include "insight/state.h"
 
@@ -215,11 +216,9 @@ static int by_file_and_time(const void *a, const void *b)
 {
 	const struct insight_host_row *x = a, *y = b;
 
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	if (x->self_ns + x->backward_ns != y->self_ns + y->backward_ns)
-		return x->self_ns + x->backward_ns < y->self_ns + y->backward_ns ? 1 : -1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return cmp_num(x->file, y->file) ?:
+	       cmp_num(y->self_ns + y->backward_ns, x->self_ns + x->backward_ns) ?:
+	       cmp_num(x->name, y->name);
 }
 
 static int fill_rows(struct insight *in)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * replay.h - the critical path of a trace, and its steps replayed without the causes that findings
- * name.
- */
+/* replay.h - the critical path of a trace, and its steps without the causes of findings. */
 #pragma once
 
 #include "insight/find/finding.h"

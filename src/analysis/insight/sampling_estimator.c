@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 
 void chosen_fini(struct chosen *c)
@@ -48,22 +49,14 @@ size_t chosen_at(const struct chosen *c, size_t *hint, uint64_t ns)
 
 uint64_t chosen_unseen(const struct chosen *c, uint64_t start_ns, uint64_t end_ns)
 {
-	size_t lo = 0, hi = c->n;
+	size_t next = first_where(i, 0, c->n, c->block[i].from_ns >= end_ns);
 	uint64_t to;
 
-	while (lo < hi) { /* the first that begins at the gap's end or later */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (c->block[mid].from_ns < end_ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	while (lo && c->block[lo - 1].weight)
-		lo--;
-	if (!lo || c->block[lo - 1].to_ns <= start_ns)
+	while (next && c->block[next - 1].weight)
+		next--;
+	if (!next || c->block[next - 1].to_ns <= start_ns)
 		return 0;
-	to = c->block[lo - 1].to_ns;
+	to = c->block[next - 1].to_ns;
 	return (to < end_ns ? to : end_ns) - start_ns;
 }
 

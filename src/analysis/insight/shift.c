@@ -5,25 +5,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 #define WIDTH SHIFT_WIDTH
 #define PAIRS (WIDTH * WIDTH)
 /* By chance alone in less than one of a hundred thousand windows. */
 #define SURE       (94u * PAIRS / 100u)
 #define LEAST_PART 20u /* medians differ by one of so many at least */
 
-static int compare(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 static uint64_t median(const uint64_t v[WIDTH])
 {
 	uint64_t sorted[WIDTH];
 
 	memcpy(sorted, v, sizeof(sorted));
-	qsort(sorted, WIDTH, sizeof(*sorted), compare);
+	qsort(sorted, WIDTH, sizeof(*sorted), cmp_u64);
 	return sorted[WIDTH / 2 - 1] / 2 + sorted[WIDTH / 2] / 2;
 }
 

@@ -12,6 +12,7 @@
 
 #include "insight/insight.h"
 #include "base/map.h"
+#include "insight/samples.h"
 #include "theory/op_work.h"
 
 /* Starts of what is queued on a stream: a ring that grows. */
@@ -88,6 +89,25 @@ struct state_shares {
 	bool cut; /* there were more */
 };
 
+/* A sample whose gap may not be over. */
+struct state_sample {
+	uint64_t ns, dur_ns, b;
+	uint32_t track, stack;
+	uint8_t part, gap; /* as of struct sample_row */
+	bool done;
+};
+
+struct state_samples {
+	struct state_sample *v; /* owned, by track and time */
+	size_t n, cap;
+	struct parts *parts;              /* owned */
+	uint8_t *range_part, *stack_part; /* owned, by name and by stack: the part + 1; 0: ask */
+	size_t range_room, stack_room;
+	struct map tid; /* process and thread id: track + 1 */
+	size_t tracks;  /* that are in it */
+	struct lookup row;
+};
+
 enum { SHARES_GPU, SHARES_HOST, SHARES };
 
 struct insight_state {
@@ -103,6 +123,7 @@ struct insight_state {
 	struct state_roofs roofs;
 	struct state_traffic traffic;
 	struct state_shares share[SHARES];
+	struct state_samples samples;
 	struct event *carry; /* owned: of earlier stretches, for the next */
 	size_t carries, carry_cap;
 	size_t tracks, devices;
@@ -126,18 +147,18 @@ static inline bool event_ended(const struct insight *in, const struct event *e)
 int insight_link(struct insight *in);        /* link.c */
 int insight_hosts_begin(struct insight *in); /* host.c */
 int insight_hosts(struct insight *in);
+int insight_samples_take(struct insight *in);  /* samples.c: before gaps are looked at */
 int insight_devices_begin(struct insight *in); /* device.c */
 int insight_devices(struct insight *in);
 int insight_devices_end(struct insight *in);
 int insight_steps_begin(struct insight *in); /* step.c: finds the steps, which are all there */
 int insight_steps(struct insight *in);
 int insight_steps_end(struct insight *in);
+int insight_samples(struct insight *in);
+int insight_samples_end(struct insight *in);
 int insight_ops(struct insight *in); /* op.c */
 int insight_ops_end(struct insight *in);
-/*
- * The work of an operator by its shapes; NULL: none, no formula, or no memory. Valid until the next
- * call.
- */
+/* The work of an operator by its shapes, until the next call; NULL: no formula, or no memory. */
 const struct op_work *insight_op_work(struct insight *in, const struct event *e);
 int insight_tables(struct insight *in); /* table.c */
 int insight_tables_end(struct insight *in);
@@ -158,9 +179,15 @@ int insight_compiles(struct insight *in); /* compile.c */
 /* stretch.c: keeps the events that the next stretch may refer to. */
 int insight_keep(struct insight *in);
 
+/* samples.c: the samples of a gap, of the thread `track` that launched what ended it. l is NULL: not
+ * known, so all of the process. sync: how much of the gap is of that cause. */
+void samples_gap(struct insight *in, uint32_t process, uint32_t track, uint64_t from, uint64_t to,
+		 const struct idle_launch *l, uint64_t sync);
+void samples_state_free(struct state_samples *x);
+
 /* idle.c: the cause of one gap of `d`. */
 struct idle {
-	const struct insight *in;
+	struct insight *in;
 	struct state_device *d;
 	int err;
 };

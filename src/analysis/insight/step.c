@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "insight/state.h"
 
 /* The thread whose steps cover most: others may mark parts of the same steps. */
@@ -204,19 +205,11 @@ const struct insight_step *insight_step_at(const struct insight *in, uint32_t pr
 {
 	const struct state_process *p = &in->x->process[process];
 	const struct insight_step *step = &in->step[p->step_first];
-	size_t lo = 0, hi = p->steps;
+	size_t next = first_where(i, 0, p->steps, step[i].start_ns > ns);
 
-	while (lo < hi) { /* the first that begins later */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (step[mid].start_ns <= ns)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (!lo || step[lo - 1].start_ns + step[lo - 1].dur_ns <= ns)
+	if (!next || step[next - 1].start_ns + step[next - 1].dur_ns <= ns)
 		return NULL;
-	return &step[lo - 1];
+	return &step[next - 1];
 }
 
 const struct insight_step *insight_step_of(const struct insight *in, uint32_t gpu_event)

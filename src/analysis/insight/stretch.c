@@ -16,7 +16,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <strings.h>
 #include <string.h>
 
 #include "base/vec.h"

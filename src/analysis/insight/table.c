@@ -8,8 +8,8 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 #include "insight/state.h"
 
@@ -163,9 +163,7 @@ static int longest_first(const void *a, const void *b)
 {
 	const struct insight_row *x = a, *y = b;
 
-	if (x->total_ns != y->total_ns)
-		return x->total_ns < y->total_ns ? 1 : -1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return cmp_num(y->total_ns, x->total_ns) ?: cmp_num(x->name, y->name);
 }
 
 static int add_file(struct build *b)
@@ -269,9 +267,7 @@ static int by_file_and_time(const void *a, const void *b)
 {
 	const struct insight_row *x = a, *y = b;
 
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	return longest_first(a, b);
+	return cmp_num(x->file, y->file) ?: longest_first(a, b);
 }
 
 int insight_tables_end(struct insight *in)

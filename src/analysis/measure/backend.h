@@ -9,7 +9,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "theory/gpu.h"
@@ -45,17 +44,11 @@ struct backend_ops {
 	int (*launch)(struct backend *b, const char *kernel, uint32_t groups, uint32_t n,
 		      uint32_t reps);
 	int (*finish)(struct backend *b); /* all that was launched is done */
-	/*
-	 * Copies between the buffer and host memory of the backend, of BACKEND_HOST bytes; and
-	 * waits.
-	 */
+	/* Copies BACKEND_HOST bytes between the buffer and the backend's host memory, and waits. */
 	int (*copy_in)(struct backend *b, uint64_t bytes);
 	int (*copy_out)(struct backend *b, uint64_t from, uint64_t bytes);
 	void *(*host)(struct backend *b); /* that memory; NULL: none was copied yet */
-	/*
-	 * The buffer's address for libraries that need one; makes its device the current one. 0: it
-	 * has none.
-	 */
+	/* The buffer's address, for libraries; makes its device the current one. 0: it has none. */
 	uint64_t (*address)(struct backend *b);
 	void (*close)(struct backend *b);
 };

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * tensor.h - the tensor cores of Hopper and data-center Blackwell, which need instructions of their
- * own.
- */
+/* tensor.h - tensor cores that need their own instructions: Hopper, data-center Blackwell. */
 #pragma once
 
 #include "measure/backend.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * kname.h - what a kernel's name tells about its work: types, tensor cores, tiles, sizes of loops.
- */
+/* kname.h - what a kernel's name tells of its work: types, tensor cores, tiles, loop sizes. */
 #pragma once
 
 #include <stdbool.h>

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SYMBOLS 42u /* letters, digits, and what else names are made of; 0: all other bytes */
-#define START   41u /* '^' */
+#define SYMBOLS 45u /* letters, digits, and what else names are made of; 0: all other bytes */
+#define START   44u /* '^' */
 
 struct match {
 	const struct match_rule *rule; /* borrowed */
@@ -20,7 +20,7 @@ struct match {
 
 static void fill_symbols(uint8_t symbol[256])
 {
-	static const char other[] = "_:-<";
+	static const char other[] = "_:-</. ";
 
 	memset(symbol, 0, 256);
 	for (uint8_t i = 0; i < 26; i++)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * step_names.h - what the name of a kernel, call, range, counter or collective means to the record
- * of a step.
- */
+/* step_names.h - what names of kernels, calls, ranges, counters or collectives tell a step. */
 #pragma once
 
 #include "model/step_means.h"

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 #include "sim/engine.h"
 
@@ -82,11 +83,7 @@ static int by_place(const void *a, const void *b)
 {
 	const struct flow *x = a, *y = b;
 
-	if (x->place != y->place)
-		return x->place < y->place ? -1 : 1;
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->meet < y->meet ? -1 : x->meet > y->meet;
+	return cmp_num(x->place, y->place) ?: cmp_num(x->at, y->at) ?: cmp_num(x->meet, y->meet);
 }
 
 /* NICs of one operation behind a leaf are one flow of their weight. A NIC is one flow, however many

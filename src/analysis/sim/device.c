@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * device.c - streams: work in order, the calls that launched it, and its dependencies on other
- * streams.
- */
+/* device.c - streams: work in order, the calls that launched it, the streams it depends on. */
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "sim/build.h"
 
 #define LAUNCH_MAX_NS 20000 /* the least time from a launch to a start is no more than this */
@@ -56,9 +54,7 @@ static int by_end(const void *a, const void *b)
 {
 	const struct ended *x = a, *y = b;
 
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return x->end < y->end ? -1 : x->end > y->end;
+	return cmp_num(x->process, y->process) ?: cmp_num(x->end, y->end);
 }
 
 static int index_ends(struct sim_build *b, uint32_t first)
@@ -91,17 +87,8 @@ static int index_ends(struct sim_build *b, uint32_t first)
 
 size_t sim_ends_behind(const struct sim_build *b, uint32_t process, int64_t at)
 {
-	size_t lo = b->end_first[process], hi = b->end_first[process + 1];
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (b->g->time[sim_end(b->by_end[mid])] <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return first_where(i, b->end_first[process], b->end_first[process + 1],
+			   b->g->time[sim_end(b->by_end[i])] > at);
 }
 
 /* --- edges --- */

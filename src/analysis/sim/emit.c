@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * emit.c - writes a step of a simulated job as trace events, as a profiler would have recorded it.
- */
+/* emit.c - writes a step of a simulated job as trace events, as a profiler would record it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/vec.h"
 #include "sim/build.h"
@@ -359,40 +358,6 @@ int play_step(struct play *p)
 		err = play_contend(p);
 	measure(p);
 	return err;
-}
-
-int play_mark(const struct play *p, struct play_mark *m)
-{
-	size_t bytes = 2 * p->net->tasks * sizeof(*m->time);
-
-	m->time = malloc(bytes);
-	if (!m->time)
-		return -ENOMEM;
-	memcpy(m->time, p->time, bytes);
-	m->common = p->common;
-	m->step = p->step;
-	m->is = true;
-	return 0;
-}
-
-void play_back(struct play *p, const struct play_mark *m, uint32_t without)
-{
-	if (m->is) {
-		memcpy(p->time, m->time, 2 * p->net->tasks * sizeof(*m->time));
-	} else {
-		free(p->time);
-		p->time = NULL;
-	}
-	p->common = m->common;
-	p->step = m->step;
-	p->without = without;
-	p->hung = false;
-}
-
-void play_unmark(struct play_mark *m)
-{
-	free(m->time);
-	*m = (struct play_mark){ 0 };
 }
 
 double play_always(const struct job *j, uint32_t rank)

@@ -64,25 +64,10 @@ void play_free(struct play *p); /* NULL is allowed */
 /* The next step. -ENODATA: there is none, or the one before never ended. */
 int play_step(struct play *p);
 
-/* A point of a simulation to go back to. All 0: its begin. */
-struct play_mark {
-	int64_t *time; /* owned */
-	double common;
-	uint32_t step;
-	bool is;
-};
-int play_mark(const struct play *p, struct play_mark *m);
-/* Goes back there, and continues with other faults disabled. */
-void play_back(struct play *p, const struct play_mark *m, uint32_t without);
-void play_unmark(struct play_mark *m);
-
 /* After a run: lengthens operations that share a link, and delays all that waits for them. */
 int play_contend(struct play *p);
 
-/*
- * How much longer a rank's work always takes, by chance; from 1 + SLOW_FOR_GOOD on, reporting it is
- * correct.
- */
+/* How much longer a rank's work always takes; from 1 + SLOW_FOR_GOOD on, a report is correct. */
 #define SLOW_FOR_GOOD 0.01
 double play_always(const struct job *j, uint32_t rank);
 /* The effects of noise and faults on the next step (fault_effects.c). */

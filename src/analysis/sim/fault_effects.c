@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fault_effects.c - the effects of noise and faults on a step: how much longer each part of each
- * rank takes.
- */
+/* fault_effects.c - how much longer each part of a step takes on each rank: noise and faults. */
 #include <math.h>
 #include <stddef.h>
 

@@ -4,9 +4,13 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "sim/build.h"
+
+const char *const sim_kind_word[SIM_KINDS] = {
+#define SIM_KIND(NAME, word, what) [SIM_##NAME] = word,
+#include "sim/kind.tbl.h"
+};
 
 int sim_edge_add(struct sim_graph *g, uint32_t from, uint32_t to, int64_t least, enum sim_kind kind)
 {

@@ -33,6 +33,7 @@ enum sim_kind {
 #include "sim/kind.tbl.h"
 	SIM_KINDS
 };
+extern const char *const sim_kind_word[SIM_KINDS];
 
 struct sim_edge {
 	uint32_t from, to; /* points */

@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 #include "sim/build.h"
 
@@ -199,17 +200,10 @@ static int read_track(struct host *h, uint32_t track)
 /* The silence of this track that holds `at`; NULL: it did something. */
 static struct gap *gap_at(struct host *h, uint32_t track, int64_t at)
 {
-	size_t lo = h->gap_first[track], hi = h->gap_first[track + 1], first = lo;
+	size_t first = h->gap_first[track],
+	       next = first_where(i, first, h->gap_first[track + 1], h->gap[i].from > at);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (h->gap[mid].from <= at)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo > first && h->gap[lo - 1].to >= at ? &h->gap[lo - 1] : NULL;
+	return next > first && h->gap[next - 1].to >= at ? &h->gap[next - 1] : NULL;
 }
 
 /*

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 #include "sim/build.h"
 
@@ -31,22 +32,16 @@ static int by_base(const void *a, const void *b)
 {
 	const struct sim_part *x = a, *y = b;
 
-	if (x->base != y->base)
-		return x->base < y->base ? -1 : 1;
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	return x->start < y->start ? -1 : x->start > y->start;
+	return cmp_num(x->base, y->base) ?: cmp_num(x->file, y->file) ?:
+	       cmp_num(x->start, y->start);
 }
 
 static int by_meeting(const void *a, const void *b)
 {
 	const struct sim_part *x = a, *y = b;
 
-	if (x->base != y->base)
-		return x->base < y->base ? -1 : 1;
-	if (x->ordinal != y->ordinal)
-		return x->ordinal < y->ordinal ? -1 : 1;
-	return x->file < y->file ? -1 : x->file > y->file;
+	return cmp_num(x->base, y->base) ?: cmp_num(x->ordinal, y->ordinal) ?:
+	       cmp_num(x->file, y->file);
 }
 
 /* All collectives of all files. */

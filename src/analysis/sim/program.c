@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * program.c - a step of one stage as a sequence of operations: 1F1B, with communication beside the
- * compute.
- */
+/* program.c - a step of one stage as operations: 1F1B, communication beside the compute. */
 #include "sim/program.h"
 
 #include <errno.h>
@@ -111,9 +108,7 @@ static void kernel_of(struct make *m, const char *name, enum step_class class, s
 	o->wait[0] = m->waits;
 	o->wait[1] = m->gathered;
 	m->waits = m->gathered = OP_NONE;
-	/*
-	 * Only the kernel that follows a collective would be held up: those after it are in order.
-	 */
+	/* Only the kernel behind a collective would be held up: those after it are in order. */
 	if (add_coll != OP_NONE && add_coll + 2 == p->ops)
 		o->serial = add_coll;
 }

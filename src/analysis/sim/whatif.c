@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 
 static int64_t scaled(int64_t ns, double by)
@@ -80,22 +81,15 @@ static int spans_of_track(struct spans *s, const struct sim_graph *g, const stru
 /* How much of [from, to) on this track goes. */
 static int64_t less_between(const struct spans *s, size_t track, int64_t from, int64_t to)
 {
-	size_t lo = s->first[track], hi = s->first[track + 1], end = hi;
+	size_t end = s->first[track + 1],
+	       at = first_where(i, s->first[track], end, s->span[i].end > from);
 	int64_t less = 0;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
+	for (; at < end && s->span[at].start < to; at++) {
+		int64_t a = s->span[at].start > from ? s->span[at].start : from;
+		int64_t b = s->span[at].end < to ? s->span[at].end : to;
 
-		if (s->span[mid].end <= from)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	for (; lo < end && s->span[lo].start < to; lo++) {
-		int64_t a = s->span[lo].start > from ? s->span[lo].start : from;
-		int64_t b = s->span[lo].end < to ? s->span[lo].end : to;
-
-		less += scaled(b - a, s->span[lo].less);
+		less += scaled(b - a, s->span[at].less);
 	}
 	return less;
 }

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * cl_source.c - see cl_source.h. The first construct that is not understood sets `bad`, which ends
- * the kernel.
- */
+/* cl_source.c - see cl_source.h. What is not understood sets `bad`, which ends the kernel. */
 #include "theory/cl_source.h"
 
 #include <stdio.h>

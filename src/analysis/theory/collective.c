@@ -25,7 +25,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stddef.h>
 #include <string.h>
 
 #define CHANNELS  32.0

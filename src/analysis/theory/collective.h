@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * collective.h - how long a collective or a point-to-point transfer should take, from sizes and
- * links. Pure.
- */
+/* collective.h - the expected time of a collective or transfer, from sizes and links. Pure. */
 #pragma once
 
 #include <stdint.h>
@@ -45,10 +42,7 @@ struct coll_cost {
  * -ENOTSUP: nothing is known that connects such devices.
  */
 int coll_cost(struct coll_cost *out, const struct gpu *g, const struct coll *c);
-/*
- * The ratio of nccl-tests' bus bandwidth to bytes by time; depends on the operation and the ranks
- * alone.
- */
+/* nccl-tests' bus bandwidth / (bytes / time): depends on the operation and the ranks alone. */
 double coll_bus_factor(const struct coll *c);
 int coll_time(double *ns, const struct gpu *g, const struct coll *c); /* the same, only the time */
 

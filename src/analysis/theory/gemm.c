@@ -58,12 +58,6 @@ double gemm_bytes(const struct gemm *x)
 	       ((m + n) * k * gemm_type_bytes(x->type) + m * n * gemm_type_bytes(x->out));
 }
 
-size_t gemm_fits(const struct gemm_fit **out)
-{
-	*out = fits;
-	return sizeof(fits) / sizeof(*fits);
-}
-
 /* The architecture of the table that is nearest to the device's, by its compute capability. */
 static uint32_t nearest(const struct gpu *g, bool *same)
 {

@@ -10,7 +10,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "theory/gpu.h"
@@ -63,7 +62,6 @@ struct gemm_fit {
 	double cache;    /* share of l2_bytes that operands stay in */
 };
 
-size_t gemm_fits(const struct gemm_fit **out);
 const struct gemm_fit *gemm_fit_of(const struct gpu *g, const struct gemm *x, bool *fitted);
 int gemm_time_by(struct gemm_time *out, const struct gpu *g, const struct gemm *x,
 		 const struct gemm_fit *fit);

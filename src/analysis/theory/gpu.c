@@ -4,7 +4,6 @@
 
 #include <ctype.h>
 #include <errno.h>
-#include <string.h>
 
 #include "base/json.h"
 

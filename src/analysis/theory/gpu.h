@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * gpu.h - the peaks of a device: compute, memory, links. From gpu_spec.tbl.h, from a file, or
- * measured.
- */
+/* gpu.h - a device's peaks of compute, memory, links: from gpu_spec.tbl.h, a file or measured. */
 #pragma once
 
 #include <stdbool.h>

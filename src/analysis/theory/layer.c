@@ -16,7 +16,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stddef.h>
 
 #include "theory/gemm.h"
 
@@ -39,8 +38,6 @@ static const struct pass {
 #define PASS(key, kind, base, share, gain) [key][PASS_##kind] = { base, share, gain },
 #include "theory/layer_fit.tbl.h"
 };
-
-const char *const pass_word[PASS_KINDS] = { "elementwise", "activation", "rope", "norm", "gather" };
 
 static const struct pass *pass_of(const struct gpu *g, enum pass_kind kind)
 {

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * layer.h - how long the layers of a network should take, other than plain matrix products. Pure.
- */
+/* layer.h - how long a network's layers should take, other than matrix products. Pure. */
 #pragma once
 
 #include <stdbool.h>
@@ -28,8 +26,6 @@ enum pass_kind {
 	PASS_GATHER, /* embedding: rows from anywhere */
 	PASS_KINDS
 };
-
-extern const char *const pass_word[PASS_KINDS]; /* "elementwise" ... */
 
 int pass_time(struct layer_time *out, const struct gpu *g, enum pass_kind kind, double bytes);
 

@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <stddef.h>
 
 const char *const roof_limit_word[ROOF_LIMITS] = {
 	[ROOF_UNKNOWN] = "unknown", [ROOF_COMPUTE] = "compute", [ROOF_MEMORY] = "memory",

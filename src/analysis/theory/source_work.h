@@ -11,8 +11,6 @@
  */
 #pragma once
 
-#include <stddef.h>
-
 #include "model/process.h"
 #include "theory/roofline.h"
 
@@ -23,10 +21,7 @@ struct source_works; /* of one program, or of a node */
 int source_works_new(struct source_works **out);
 void source_works_free(struct source_works *w); /* NULL is allowed */
 
-/*
- * Adds a name of a store or trace. 1: it is such a mark and is new, 0: it is none or not new,
- * -ENOMEM.
- */
+/* Adds a name of a store or trace. 1: a new mark, 0: no mark or a known one, -ENOMEM. */
 int source_works_add(struct source_works *w, const char *text);
 
 /* Of one call that was launched so; false: not known, or they do not agree. */

@@ -12,7 +12,7 @@
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
+#include <strings.h>
 
 #include "theory/collective.h"
 #include "theory/gemm.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * step_block.h - the cost of a micro-batch on a GPU: in a layer, at the ends, in a collective.
- * Pure.
- */
+/* step_block.h - the cost of a micro-batch: in a layer, at the ends, in a collective. Pure. */
 #pragma once
 
 #include "theory/collective.h"
@@ -19,10 +16,7 @@ struct step_block {
 int step_block_time(double part_ns[STEP_PARTS], struct step_block *b, bool backward);
 int step_block_ends(double part_ns[STEP_PARTS], struct step_block *b, bool backward);
 
-/*
- * The communication of `part` (STEP_TP, STEP_EP, STEP_PP or STEP_DP), which determines where its
- * ranks are.
- */
+/* The communication of `part` (STEP_TP, STEP_EP, STEP_PP or STEP_DP): tells where its ranks are. */
 int step_block_comm(double *ns, const struct step_block *b, enum step_part part, enum coll_op op,
 		    double bytes);
 

@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/order.h"
 #include "base/vec.h"
-#include "validate/median.h"
 
 #define WARN_BELOW 0.95
 #define FAIL_BELOW 0.90
@@ -254,10 +254,10 @@ static int one_measure(struct checks *out, const char *const *name, const struct
 		free(v);
 		return err;
 	}
-	mid = median(v, numbers);
+	mid = median_of(v, numbers);
 	for (size_t i = 0; i < numbers; i++)
 		v[n + i] = fabs(v[i] - mid);
-	scatter = 3.5 * 1.4826 * median(v + n, numbers);
+	scatter = 3.5 * 1.4826 * median_of(v + n, numbers);
 	free(v);
 	snprintf(want, sizeof(want), "%.4g, the median of %zu", mid, numbers);
 	for (size_t i = 0; !err && i < n; i++)

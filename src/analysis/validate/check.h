@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * check.h - compares facts with what they should be: advice, a golden profile, other nodes. Pure.
- */
+/* check.h - compares facts with what is right: advice, a golden profile, other nodes. Pure. */
 #pragma once
 
 #include "validate/facts.h"

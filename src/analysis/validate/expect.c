@@ -3,12 +3,11 @@
 #include "validate/expect.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "theory/collective.h"
 #include "theory/gpu.h"
-#include "validate/median.h"
 
 #define PREFIX "expected/"
 
@@ -168,7 +167,7 @@ static void among_devices(struct facts *f, const char *word)
 	}
 	if (n < 3)
 		return;
-	mid = median(v, n);
+	mid = median_of(v, n);
 	snprintf(key, sizeof(key), "measured/slowest/%s", word);
 	snprintf(by, sizeof(by), "the median of %u devices; the slowest is %u", n, slowest);
 	facts_set(f, key, "%.4g", least);

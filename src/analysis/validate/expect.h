@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * expect.h - the values that models and tables expect, and whether the measurements reach them.
- * Pure.
- */
+/* expect.h - what models and tables expect, and whether measurements reach it. Pure. */
 #pragma once
 
 #include "validate/check.h"
@@ -18,9 +15,6 @@ struct expect {
 void expect_set(struct facts *f, const char *key, const struct expect *e);
 /* The expected results of logs whose device or links are known. */
 void expect_logs(struct facts *f);
-/*
- * The same for measurements of this node: devices compared with each other, the host's memory;
- * wrong results of all.
- */
+/* The same for this node's measurements: devices by each other, host memory, wrong results. */
 void expect_measured(struct facts *f);
 int checks_expected(struct checks *out, const struct facts *f);

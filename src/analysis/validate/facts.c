@@ -9,23 +9,14 @@
 
 #include "base/json_read.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "base/vec.h"
 
 #define FILE_MAX (4u << 20)
 
 static size_t place(const struct facts *f, const char *key)
 {
-	size_t lo = 0, hi = f->n;
-
-	while (lo < hi) {
-		size_t mid = (lo + hi) / 2;
-
-		if (strcmp(f->f[mid].key, key) < 0)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return first_where(i, 0, f->n, strcmp(f->f[i].key, key) >= 0);
 }
 
 static bool is_at(const struct facts *f, size_t at, const char *key)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * facts.h - the properties of a node as sorted pairs of key and value: "kernel/release" is "6.1.0".
- */
+/* facts.h - a node's properties as sorted pairs of key and value: "kernel/release" is "6.1.0". */
 #pragma once
 
 #include <stdbool.h>

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * gpus_nvml.c - queries NVML in a process that may be killed: a driver that hangs is a result, not
- * the end.
- */
+/* gpus_nvml.c - asks NVML in a process of its own: a driver that hangs is only a result. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <math.h>

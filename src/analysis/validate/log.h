@@ -15,8 +15,5 @@ struct log_said {
 	char expected[LOG_EXPECTED]; /* there */
 };
 
-/*
- * 0, or -EBADMSG: `said` has the line and what was expected. Facts from before that line are in
- * `f`.
- */
+/* 0, or -EBADMSG: `said` has the line and what was expected; `f`, facts from before it. */
 int log_facts(struct facts *f, const char *text, size_t len, struct log_said *said);

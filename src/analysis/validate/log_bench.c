@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/order.h"
 #include "validate/log_part.h"
-#include "validate/median.h"
 
 /* --- nccl-tests --- */
 
@@ -178,7 +178,7 @@ int log_burn(struct log *l)
 		if (s.rate[i] > 0)
 			s.rate[rates++] = s.rate[i];
 	if (rates) {
-		log_set(l, median(s.rate, rates), "log/gpu_burn/median_GFLOPS");
+		log_set(l, median_of(s.rate, rates), "log/gpu_burn/median_GFLOPS");
 		log_set(l, s.rate[0], "log/gpu_burn/slowest_GFLOPS");
 	}
 	return 0;

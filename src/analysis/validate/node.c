@@ -3,7 +3,6 @@
 #include "validate/node.h"
 
 #include <ctype.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -120,21 +119,18 @@ static void idle_exit(const struct node_files *n, const char *path, const char *
 		*most = us;
 }
 
-static void throttles(const struct node_files *n, const char *path, const char *name, void *arg)
-{
-	double v;
-
-	(void)name;
-	if (node_beside_number(n, path, "thermal_throttle/core_throttle_count", &v))
-		*(double *)arg = (*(double *)arg < 0 ? 0 : *(double *)arg) + v;
-}
-
 static void add_file(const struct node_files *n, const char *path, const char *file, double *sum)
 {
 	double v;
 
 	if (node_beside_number(n, path, file, &v))
 		*sum = (*sum < 0 ? 0 : *sum) + v;
+}
+
+static void throttles(const struct node_files *n, const char *path, const char *name, void *arg)
+{
+	(void)name;
+	add_file(n, path, "thermal_throttle/core_throttle_count", arg);
 }
 
 static void edac(const struct node_files *n, const char *path, const char *name, void *arg)
@@ -146,21 +142,25 @@ static void edac(const struct node_files *n, const char *path, const char *name,
 	add_file(n, path, "ce_count", &sum[1]);
 }
 
+/* A line of /proc/cpuinfo: "model name	: AMD EPYC". */
+static void cpu_line(const struct node_files *n, const char *text, const char *word,
+		     const char *key)
+{
+	const char *at = strstr(text, word), *end;
+
+	at = at ? strchr(at, ':') : NULL;
+	end = at ? strchr(at, '\n') : NULL;
+	if (end)
+		facts_set(n->f, key, "%.*s", (int)(end - at - 2), at + 2);
+}
+
 static void cpu_model(const struct node_files *n)
 {
-	char *text = malloc(65536), *at, *end;
+	char *text = malloc(65536);
 
 	if (text && node_slurp(n, "/proc/cpuinfo", text, 65536, NULL)) {
-		at = strstr(text, "model name");
-		at = at ? strchr(at, ':') : NULL;
-		end = at ? strchr(at, '\n') : NULL;
-		if (end)
-			facts_set(n->f, "cpu/model", "%.*s", (int)(end - at - 2), at + 2);
-		at = strstr(text, "microcode");
-		at = at ? strchr(at, ':') : NULL;
-		end = at ? strchr(at, '\n') : NULL;
-		if (end)
-			facts_set(n->f, "cpu/microcode", "%.*s", (int)(end - at - 2), at + 2);
+		cpu_line(n, text, "model name", "cpu/model");
+		cpu_line(n, text, "microcode", "cpu/microcode");
 	}
 	free(text);
 }

@@ -2,10 +2,8 @@
 /* node_dev.c - PCIe, networks, InfiniBand, NVMe and their drivers. */
 #include "validate/node_files.h"
 
-#include <ctype.h>
 #include <limits.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>

@@ -35,10 +35,7 @@ struct dimms {
 };
 void node_dimms(struct dimms *d, const uint8_t *p, size_t len); /* of SMBIOS */
 
-/*
- * How many devices were read, and how many are strictly ordered; bridges with ACS, and those that
- * redirect.
- */
+/* Devices read, and those strictly ordered; bridges with ACS, and those that redirect. */
 struct node_config {
 	unsigned looked, strict, bridges, redirects;
 };

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * node_memory.c - DIMMs from the firmware's tables (SMBIOS, type 17): slots, sizes and speeds.
- * Accepts any bytes.
- */
+/* node_memory.c - DIMMs by SMBIOS (type 17): slots, sizes and speeds. Accepts any bytes. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * sandbox.c - see sandbox.h. Facts come back through a pipe, as JSON; shared memory says what the
- * process is doing.
- */
+/* sandbox.c - see sandbox.h. Facts come by a pipe, as JSON; shared memory has what is done now. */
 #include "validate/sandbox.h"
 
 #include <errno.h>

@@ -297,27 +297,6 @@ free_pool:
 	return err;
 }
 
-int pool_adopt_file(struct pool **out, const char *path)
-{
-	struct pool *p;
-	int fd, err;
-
-	fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return -errno;
-	err = pool_adopt(&p, fd, true);
-	close(fd);
-	if (err)
-		return err;
-	p->path = strdup(path);
-	if (!p->path) {
-		pool_free(p);
-		return -ENOMEM;
-	}
-	*out = p;
-	return 0;
-}
-
 void pool_free(struct pool *p)
 {
 	if (!p)
@@ -343,11 +322,6 @@ size_t pool_bytes(const struct pool *p)
 const struct aon_seg_head *pool_head(const struct pool *p)
 {
 	return &p->head;
-}
-
-const char *pool_path(const struct pool *p)
-{
-	return p->path;
 }
 
 void pool_assign(struct pool *p, uint32_t pid, uint64_t pid_start)

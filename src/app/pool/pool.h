@@ -34,8 +34,6 @@ int pool_new(struct pool **out, const struct pool_opts *o);
  * a sane head: -EPROTO otherwise.
  */
 int pool_adopt(struct pool **out, int fd, bool trust_file);
-/* The adopted segment is the file `path`: pool_free() unlinks it as one of its own. */
-int pool_adopt_file(struct pool **out, const char *path);
 void pool_free(struct pool *p); /* unmaps; unlinks its file if it has one and it was drained */
 
 /* Sets its owner: a spare segment is made before its process is known. */
@@ -43,7 +41,6 @@ void pool_assign(struct pool *p, uint32_t pid, uint64_t pid_start);
 
 int pool_fd(const struct pool *p); /* borrowed */
 size_t pool_bytes(const struct pool *p);
-const char *pool_path(const struct pool *p); /* NULL for a memfd */
 
 /* The head's constant part, as checked when it was made or adopted: a private copy. */
 const struct aon_seg_head *pool_head(const struct pool *p);

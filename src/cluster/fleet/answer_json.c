@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * answer_json.c - see answer_json.h. GPU times are in seconds here: they are sums over thousands of
- * GPUs.
- */
+/* answer_json.c - see answer_json.h. GPU times are seconds: sums over thousands of GPUs. */
 #include "fleet/answer_json.h"
 
 #include <math.h>
@@ -21,58 +18,42 @@ bool fleet_may(const struct fleet_viewer *v, const char *user)
 
 static void sum_json(struct json *j, const char *key, const struct fleet_sum *s)
 {
-	json_open(j, key, '{');
-	json_u64(j, "steps", s->steps);
-	json_real(j, "held_s", s->held_ns / 1e9);
-	json_real(j, "step_s", s->step_ns / 1e9);
-	json_real(j, "busy_s", fleet_busy(s) / 1e9);
-	json_real(j, "exposed_s", s->exposed_ns / 1e9);
-	json_real(j, "lost_s", s->lost_ns / 1e9);
-	json_real(j, "idle_s", s->idle_ns / 1e9);
-	json_real(j, "outside_s", fleet_outside(s) / 1e9);
-	json_close(j);
+	json_object(j, key, J_U64("steps", s->steps), J_REAL("held_s", s->held_ns / 1e9),
+		    J_REAL("step_s", s->step_ns / 1e9), J_REAL("busy_s", fleet_busy(s) / 1e9),
+		    J_REAL("exposed_s", s->exposed_ns / 1e9), J_REAL("lost_s", s->lost_ns / 1e9),
+		    J_REAL("idle_s", s->idle_ns / 1e9),
+		    J_REAL("outside_s", fleet_outside(s) / 1e9));
 }
 
 static void span_json(struct json *j, struct fleet_span s)
 {
-	json_open(j, "span", '{');
-	json_double(j, "from_s", (double)s.from_ns / 1e9);
-	json_double(j, "to_s", (double)s.to_ns / 1e9);
-	json_close(j);
+	json_object(j, "span", J_DOUBLE("from_s", (double)s.from_ns / 1e9),
+		    J_DOUBLE("to_s", (double)s.to_ns / 1e9));
 }
 
-static void or_null(struct json *j, const char *key, const char *text, bool known)
+/* NULL: nothing is known, or whoever asks may not know it. */
+static const char *known(const char *text, bool may)
 {
-	json_str(j, key, known && *text ? text : NULL);
+	return may && *text ? text : NULL;
 }
 
 /* Of a job that is somebody else's: how large it is and what it lost, not whose and what it is. */
 static void job_members(struct json *j, const struct fleet_job *x, bool may)
 {
-	or_null(j, "job", x->job, may);
-	or_null(j, "user", x->user, may);
-	json_bool(j, "withheld", !may);
-	json_u64(j, "gpus", x->gpus);
-	json_u64(j, "hosts", x->hosts);
-	json_u64(j, "world", x->world);
-	json_double(j, "begin_s", (double)x->begin_ns / 1e9);
-	json_double(j, "end_s", (double)x->end_ns / 1e9);
-	json_bool(j, "live", x->live);
-	or_null(j, "gpu_model", x->gpu, true);
-	or_null(j, "driver", x->driver, may);
-	or_null(j, "framework", x->framework, may);
-	json_real(j, "step_ns", x->step_ns);
+	json_members(j, J_STR("job", known(x->job, may)), J_STR("user", known(x->user, may)),
+		     J_BOOL("withheld", !may), J_U64("gpus", x->gpus), J_U64("hosts", x->hosts),
+		     J_U64("world", x->world), J_DOUBLE("begin_s", (double)x->begin_ns / 1e9),
+		     J_DOUBLE("end_s", (double)x->end_ns / 1e9), J_BOOL("live", x->live),
+		     J_STR("gpu_model", known(x->gpu, true)),
+		     J_STR("driver", known(x->driver, may)),
+		     J_STR("framework", known(x->framework, may)), J_REAL("step_ns", x->step_ns));
 	sum_json(j, "time", &x->sum);
-	if (x->slow_rank >= 0 && may) {
-		json_open(j, "slow", '{');
-		json_i64(j, "rank", x->slow_rank);
-		or_null(j, "host", x->slow_host, true);
-		json_real(j, "over", x->slow_over);
-		json_close(j);
-	} else {
+	if (x->slow_rank >= 0 && may)
+		json_object(j, "slow", J_I64("rank", x->slow_rank),
+			    J_STR("host", known(x->slow_host, true)), J_REAL("over", x->slow_over));
+	else
 		json_null(j, "slow");
-	}
-	or_null(j, "finding", x->finding, may);
+	json_str(j, "finding", known(x->finding, may));
 }
 
 static bool job_is_mine(const struct fleet_overview *o, const struct fleet_viewer *v,
@@ -87,20 +68,14 @@ static bool job_is_mine(const struct fleet_overview *o, const struct fleet_viewe
 static void node_json(struct json *j, const struct fleet_overview *o, const struct fleet_node *n,
 		      const struct fleet_viewer *v)
 {
-	json_open(j, NULL, '{');
-	json_str(j, "host", n->host);
-	or_null(j, "rack", n->rack, true);
-	json_u64(j, "leaf", n->leaf);
-	or_null(j, "version", n->version, true);
-	json_double(j, "seen_s", (double)n->seen_ns / 1e9);
-	json_bool(j, "silent", n->silent);
-	json_u64(j, "processes", n->processes);
-	json_u64(j, "lost_records", n->lost_records);
-	json_u64(j, "spool_bytes", n->spool_bytes);
-	json_maybe(j, "clock_off_us", n->clock_off_us != INT64_MAX, n->clock_off_us);
-	json_real(j, "waited_s", n->lost_ns / 1e9);
-	or_null(j, "job", n->job, job_is_mine(o, v, n->job));
-	json_close(j);
+	json_object(j, NULL, J_STR("host", n->host), J_STR("rack", known(n->rack, true)),
+		    J_U64("leaf", n->leaf), J_STR("version", known(n->version, true)),
+		    J_DOUBLE("seen_s", (double)n->seen_ns / 1e9), J_BOOL("silent", n->silent),
+		    J_U64("processes", n->processes), J_U64("lost_records", n->lost_records),
+		    J_U64("spool_bytes", n->spool_bytes),
+		    J_I64_IF("clock_off_us", n->clock_off_us != INT64_MAX, n->clock_off_us),
+		    J_REAL("waited_s", n->lost_ns / 1e9),
+		    J_STR("job", known(n->job, job_is_mine(o, v, n->job))));
 }
 
 void fleet_overview_json(struct json *j, const struct fleet_overview *o,
@@ -138,33 +113,19 @@ static void ranks_json(struct json *j, const struct fleet_report *r)
 	for (size_t i = 0; i < r->ranks; i++) {
 		const struct fleet_rank *x = &r->rank[i];
 
-		json_open(j, NULL, '{');
-		json_maybe(j, "rank", x->rank >= 0, x->rank);
-		or_null(j, "host", x->host, true);
-		or_null(j, "rack", x->rack, true);
-		json_u64(j, "leaf", x->leaf);
-		json_u64(j, "steps", x->sum.steps);
-		json_real(j, "step_ns", of_step(x->sum.step_ns, &x->sum));
-		json_real(j, "own_ns", x->own_ns);
-		json_real(j, "compute_ns", of_step(x->sum.compute_ns, &x->sum));
-		json_real(j, "exposed_ns", of_step(x->sum.exposed_ns, &x->sum));
-		json_real(j, "waits_ns", of_step(x->sum.lost_ns, &x->sum));
-		json_real(j, "idle_ns", of_step(x->sum.idle_ns, &x->sum));
-		json_real(j, "over", x->over);
-		json_close(j);
+		json_object(j, NULL, J_I64_IF("rank", x->rank >= 0, x->rank),
+			    J_STR("host", known(x->host, true)),
+			    J_STR("rack", known(x->rack, true)), J_U64("leaf", x->leaf),
+			    J_U64("steps", x->sum.steps),
+			    J_REAL("step_ns", of_step(x->sum.step_ns, &x->sum)),
+			    J_REAL("own_ns", x->own_ns),
+			    J_REAL("compute_ns", of_step(x->sum.compute_ns, &x->sum)),
+			    J_REAL("exposed_ns", of_step(x->sum.exposed_ns, &x->sum)),
+			    J_REAL("waits_ns", of_step(x->sum.lost_ns, &x->sum)),
+			    J_REAL("idle_ns", of_step(x->sum.idle_ns, &x->sum)),
+			    J_REAL("over", x->over));
 	}
 	json_close(j);
-}
-
-static const char *kind_word(uint32_t kind)
-{
-	static const char *const word[EVENT_MAX] = {
-#define EVENT(num, NAME, text, has) [num] = text,
-#include "model/event.tbl.h"
-
-	};
-
-	return kind < EVENT_MAX && word[kind] ? word[kind] : "?";
 }
 
 static void kernels_json(struct json *j, const struct fleet_report *r)
@@ -173,21 +134,14 @@ static void kernels_json(struct json *j, const struct fleet_report *r)
 	for (size_t i = 0; i < r->kernels; i++) {
 		const struct fleet_kernel *k = &r->kernel[i];
 
-		json_open(j, NULL, '{');
-		json_str(j, "name", k->text);
-		json_str(j, "kind", kind_word(k->kind));
-		json_u64(j, "count", k->count);
-		json_u64(j, "total_ns", k->total_ns);
-		json_real(j, "avg_ns", k->count ? (double)k->total_ns / (double)k->count : 0);
-		json_u64(j, "bytes", k->bytes);
-		json_maybe(j, "floor_ns", k->floor_ns, (int64_t)k->floor_ns);
-		json_close(j);
+		json_object(j, NULL, J_STR("name", k->text), J_STR("kind", event_word(k->kind)),
+			    J_U64("count", k->count), J_U64("total_ns", k->total_ns),
+			    J_REAL("avg_ns", k->count ? (double)k->total_ns / (double)k->count : 0),
+			    J_U64("bytes", k->bytes),
+			    J_I64_IF("floor_ns", k->floor_ns, (int64_t)k->floor_ns));
 	}
 	json_close(j);
-	json_open(j, "rest", '{');
-	json_u64(j, "kernels", r->more_kernels);
-	json_u64(j, "total_ns", r->more_ns);
-	json_close(j);
+	json_object(j, "rest", J_U64("kernels", r->more_kernels), J_U64("total_ns", r->more_ns));
 }
 
 static void findings_json(struct json *j, const struct fleet_findings *fs)
@@ -196,19 +150,12 @@ static void findings_json(struct json *j, const struct fleet_findings *fs)
 	for (size_t i = 0; i < fs->n; i++) {
 		const struct fleet_finding *x = &fs->f[i];
 
-		json_open(j, NULL, '{');
-		json_str(j, "kind", x->kind);
-		json_str(j, "level", x->level);
-		json_str(j, "part", x->part);
-		or_null(j, "host", x->host, true);
-		json_str(j, "text", x->text);
-		json_str(j, "source", x->source);
-		json_double(j, "t_s", (double)x->t_ns / 1e9);
-		json_double(j, "until_s", (double)x->until_ns / 1e9);
-		json_bool(j, "act", x->act);
-		json_real(j, "gain", x->gain);
-		json_real(j, "confidence", x->confidence);
-		json_close(j);
+		json_object(j, NULL, J_STR("kind", x->kind), J_STR("level", x->level),
+			    J_STR("part", x->part), J_STR("host", known(x->host, true)),
+			    J_STR("text", x->text), J_STR("source", x->source),
+			    J_DOUBLE("t_s", (double)x->t_ns / 1e9),
+			    J_DOUBLE("until_s", (double)x->until_ns / 1e9), J_BOOL("act", x->act),
+			    J_REAL("gain", x->gain), J_REAL("confidence", x->confidence));
 	}
 	json_close(j);
 }
@@ -221,11 +168,8 @@ static void since_json(struct json *j, const struct fleet_report *r)
 		json_null(j, "since");
 		return;
 	}
-	json_open(j, "since", '{');
-	json_double(j, "t_s", (double)s.t_ns / 1e9);
-	json_real(j, "before_ns", s.before_ns);
-	json_real(j, "after_ns", s.after_ns);
-	json_close(j);
+	json_object(j, "since", J_DOUBLE("t_s", (double)s.t_ns / 1e9),
+		    J_REAL("before_ns", s.before_ns), J_REAL("after_ns", s.after_ns));
 }
 
 void fleet_report_json(struct json *j, const struct fleet_report *r, const struct fleet_viewer *v)
@@ -235,16 +179,14 @@ void fleet_report_json(struct json *j, const struct fleet_report *r, const struc
 	span_json(j, r->span);
 	json_str(j, "verdict", fleet_verdict(verdict, sizeof(verdict), r));
 	job_members(j, &r->job, fleet_may(v, r->job.user));
-	json_u64(j, "steps", r->steps);
-	json_u64(j, "first_step", r->first_step);
-	json_u64(j, "last_step", r->last_step);
-	json_real(j, "step_p50_ns", r->p50_ns);
-	json_real(j, "step_p99_ns", r->p99_ns);
+	json_members(j, J_U64("steps", r->steps), J_U64("first_step", r->first_step),
+		     J_U64("last_step", r->last_step), J_REAL("step_p50_ns", r->p50_ns),
+		     J_REAL("step_p99_ns", r->p99_ns));
 	json_open(j, "hours", '[');
 	for (size_t i = 0; i < r->hours; i++) {
 		json_open(j, NULL, '{');
-		json_double(j, "t_s", (double)r->hour[i].t_ns / 1e9);
-		json_u64(j, "ranks", r->hour[i].ranks);
+		json_members(j, J_DOUBLE("t_s", (double)r->hour[i].t_ns / 1e9),
+			     J_U64("ranks", r->hour[i].ranks));
 		sum_json(j, "time", &r->hour[i].sum);
 		json_close(j);
 	}
@@ -253,12 +195,8 @@ void fleet_report_json(struct json *j, const struct fleet_report *r, const struc
 	ranks_json(j, r);
 	kernels_json(j, r);
 	findings_json(j, &r->findings);
-	json_open(j, "records", '{');
-	json_u64(j, "emitted", r->emitted);
-	json_u64(j, "stored", r->stored);
-	json_u64(j, "lost", r->lost);
-	json_u64(j, "overwritten", r->overwritten);
-	json_close(j);
+	json_object(j, "records", J_U64("emitted", r->emitted), J_U64("stored", r->stored),
+		    J_U64("lost", r->lost), J_U64("overwritten", r->overwritten));
 }
 
 char *fleet_verdict(char *out, size_t cap, const struct fleet_report *r)
@@ -335,18 +273,14 @@ static void cells_json(struct json *j, const char *key, const struct fleet_heat 
 
 static void place_json(struct json *j, const struct fleet_rank *r)
 {
-	json_i64(j, "rank", r->rank);
-	or_null(j, "host", r->host, true);
-	or_null(j, "rack", r->rack, true);
-	json_u64(j, "leaf", r->leaf);
+	json_members(j, J_I64("rank", r->rank), J_STR("host", known(r->host, true)),
+		     J_STR("rack", known(r->rack, true)), J_U64("leaf", r->leaf));
 }
 
 void fleet_heat_json(struct json *j, const struct fleet_heat *h)
 {
-	json_u64(j, "ranks_n", h->ranks);
-	json_u64(j, "steps_n", h->steps);
-	json_u64(j, "steps_all", h->all);
-	json_u64(j, "every", h->every);
+	json_members(j, J_U64("ranks_n", h->ranks), J_U64("steps_n", h->steps),
+		     J_U64("steps_all", h->all), J_U64("every", h->every));
 	json_open(j, "ranks", '[');
 	for (uint32_t i = 0; i < h->rows; i++)
 		json_i64(j, NULL, h->rank[h->row[i]].rank);
@@ -386,17 +320,12 @@ void fleet_steps_json(struct json *j, int32_t rank, const struct fleet_steps *x)
 	for (size_t i = x->n; i-- > 0;) { /* in order */
 		const struct fleet_step *s = &x->s[i];
 
-		json_open(j, NULL, '{');
-		json_i64(j, "rank", rank);
-		json_u64(j, "step", s->step);
-		json_double(j, "t_s", (double)s->t_ns / 1e9);
-		json_real(j, "dur_ns", s->step_ns);
-		json_real(j, "compute_ns", s->compute_ns);
-		json_real(j, "busy_ns", fmax(0, s->step_ns - s->idle_ns));
-		json_real(j, "comm_ns", s->comm_ns);
-		json_real(j, "exposed_comm_ns", s->exposed_ns);
-		json_real(j, "idle_ns", s->idle_ns);
-		json_close(j);
+		json_object(j, NULL, J_I64("rank", rank), J_U64("step", s->step),
+			    J_DOUBLE("t_s", (double)s->t_ns / 1e9), J_REAL("dur_ns", s->step_ns),
+			    J_REAL("compute_ns", s->compute_ns),
+			    J_REAL("busy_ns", fmax(0, s->step_ns - s->idle_ns)),
+			    J_REAL("comm_ns", s->comm_ns), J_REAL("exposed_comm_ns", s->exposed_ns),
+			    J_REAL("idle_ns", s->idle_ns));
 	}
 	json_close(j);
 }
@@ -409,20 +338,13 @@ void fleet_changes_json(struct json *j, const struct fleet_changes *cs)
 	for (size_t i = 0; i < cs->n; i++) {
 		const struct fleet_change *c = &cs->c[i];
 
-		json_open(j, NULL, '{');
-		json_str(j, "kernel", c->text);
-		json_str(j, "what", c->what);
-		or_null(j, "gpu_model", c->gpu, true);
-		json_str(j, "before", c->before);
-		json_str(j, "after", c->after);
-		json_real(j, "before_ns", c->before_ns);
-		json_real(j, "after_ns", c->after_ns);
-		json_u64(j, "before_count", c->before_count);
-		json_u64(j, "after_count", c->after_count);
-		json_u64(j, "before_jobs", c->before_jobs);
-		json_u64(j, "after_jobs", c->after_jobs);
-		json_real(j, "cost_s", c->cost_ns / 1e9);
-		json_close(j);
+		json_object(j, NULL, J_STR("kernel", c->text), J_STR("what", c->what),
+			    J_STR("gpu_model", known(c->gpu, true)), J_STR("before", c->before),
+			    J_STR("after", c->after), J_REAL("before_ns", c->before_ns),
+			    J_REAL("after_ns", c->after_ns), J_U64("before_count", c->before_count),
+			    J_U64("after_count", c->after_count),
+			    J_U64("before_jobs", c->before_jobs),
+			    J_U64("after_jobs", c->after_jobs), J_REAL("cost_s", c->cost_ns / 1e9));
 	}
 	json_close(j);
 }
@@ -478,17 +400,15 @@ static void side_json(struct json *j, const char *key, const struct fleet_report
 {
 	json_open(j, key, '{');
 	span_json(j, r->span);
-	or_null(j, "job", r->job.job, true);
-	json_u64(j, "ranks", r->job.ranks);
-	json_u64(j, "steps", r->steps);
-	json_real(j, "step_ns", r->job.step_ns);
-	json_real(j, "step_p50_ns", r->p50_ns);
-	json_real(j, "busy_ns", of_step(fleet_busy(&r->job.sum), &r->job.sum));
-	json_real(j, "exposed_ns", of_step(r->job.sum.exposed_ns, &r->job.sum));
-	json_real(j, "waits_ns", of_step(r->job.sum.lost_ns, &r->job.sum));
-	json_real(j, "idle_ns", of_step(r->job.sum.idle_ns, &r->job.sum));
-	or_null(j, "driver", r->job.driver, true);
-	or_null(j, "framework", r->job.framework, true);
+	json_members(j, J_STR("job", known(r->job.job, true)), J_U64("ranks", r->job.ranks),
+		     J_U64("steps", r->steps), J_REAL("step_ns", r->job.step_ns),
+		     J_REAL("step_p50_ns", r->p50_ns),
+		     J_REAL("busy_ns", of_step(fleet_busy(&r->job.sum), &r->job.sum)),
+		     J_REAL("exposed_ns", of_step(r->job.sum.exposed_ns, &r->job.sum)),
+		     J_REAL("waits_ns", of_step(r->job.sum.lost_ns, &r->job.sum)),
+		     J_REAL("idle_ns", of_step(r->job.sum.idle_ns, &r->job.sum)),
+		     J_STR("driver", known(r->job.driver, true)),
+		     J_STR("framework", known(r->job.framework, true)));
 	json_close(j);
 }
 
@@ -503,14 +423,10 @@ void fleet_compare_json(struct json *j, const struct fleet_report *a, const stru
 	for (size_t i = 0; p && i < n; i++) {
 		const struct fleet_kernel *k = p[i].a ? p[i].a : p[i].b;
 
-		json_open(j, NULL, '{');
-		json_str(j, "name", k->text);
-		json_str(j, "kind", kind_word(k->kind));
-		json_real(j, "a_ns", p[i].a_ns);
-		json_real(j, "b_ns", p[i].b_ns);
-		json_u64(j, "a_count", p[i].a ? p[i].a->count : 0);
-		json_u64(j, "b_count", p[i].b ? p[i].b->count : 0);
-		json_close(j);
+		json_object(j, NULL, J_STR("name", k->text), J_STR("kind", event_word(k->kind)),
+			    J_REAL("a_ns", p[i].a_ns), J_REAL("b_ns", p[i].b_ns),
+			    J_U64("a_count", p[i].a ? p[i].a->count : 0),
+			    J_U64("b_count", p[i].b ? p[i].b->count : 0));
 	}
 	json_close(j);
 	free(p);

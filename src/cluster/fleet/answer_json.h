@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * answer_json.h - writes answers as members of the open JSON object, for aon --json and the API
- * alike.
- */
+/* answer_json.h - writes answers into the open JSON object, for aon --json and the API. */
 #pragma once
 
 #include "base/json.h"

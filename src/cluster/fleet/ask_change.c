@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "model/event.h"
 
 #define ROWS    500000u
@@ -60,17 +61,15 @@ static int order(const struct seen *x, const struct seen *y, bool by_driver)
 static int by_driver(const void *a, const void *b)
 {
 	const struct seen *x = a, *y = b;
-	int c = order(x, y, true);
 
-	return c ? c : strverscmp(x->driver, y->driver);
+	return order(x, y, true) ?: strverscmp(x->driver, y->driver);
 }
 
 static int by_framework(const void *a, const void *b)
 {
 	const struct seen *x = a, *y = b;
-	int c = order(x, y, false);
 
-	return c ? c : strverscmp(x->framework, y->framework);
+	return order(x, y, false) ?: strverscmp(x->framework, y->framework);
 }
 
 /* "torch 2.7.1" and "torch 2.8.0": of one thing. A driver is its version alone. */
@@ -126,10 +125,9 @@ static int compare(struct fleet_changes *cs, struct seens *x, bool driver)
 
 static int by_cost(const void *a, const void *b)
 {
-	double x = ((const struct fleet_change *)a)->cost_ns,
-	       y = ((const struct fleet_change *)b)->cost_ns;
+	const struct fleet_change *x = a, *y = b;
 
-	return (x < y) - (x > y);
+	return cmp_num(y->cost_ns, x->cost_ns);
 }
 
 static int name_them(struct fleet_changes *cs, struct fleet *f, struct store_why *why)

@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 #define LOOKED 2100000u /* rows of steps, 4,096 ranks x 512: half a second of one core */
 #define RANKS  65536u   /* more are not drawn: a row for each is not sent either */
 
@@ -92,31 +94,28 @@ static int by_rank(const void *a, const void *b)
 {
 	const struct fleet_rank *x = a, *y = b;
 
-	return (x->rank > y->rank) - (x->rank < y->rank);
+	return cmp_num(x->rank, y->rank);
 }
 
 static int by_host(const void *a, const void *b)
 {
-	int d = strverscmp(((const struct fleet_rank *)a)->host,
-			   ((const struct fleet_rank *)b)->host);
+	const struct fleet_rank *x = a, *y = b;
 
-	return d ? d : by_rank(a, b);
+	return strverscmp(x->host, y->host) ?: by_rank(a, b);
 }
 
 static int by_leaf(const void *a, const void *b)
 {
 	const struct fleet_rank *x = a, *y = b;
-	int d = strverscmp(x->rack, y->rack);
 
-	d = d ? d : (x->leaf > y->leaf) - (x->leaf < y->leaf);
-	return d ? d : by_host(a, b);
+	return strverscmp(x->rack, y->rack) ?: cmp_num(x->leaf, y->leaf) ?: by_host(a, b);
 }
 
 static int by_over(const void *a, const void *b)
 {
 	const struct fleet_rank *x = a, *y = b;
 
-	return x->over < y->over ? 1 : x->over > y->over ? -1 : by_rank(a, b);
+	return cmp_num(y->over, x->over) ?: by_rank(a, b);
 }
 
 /* Against the ranks' median; the slowest are noted, then all are brought into the order that is asked for. */

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * ask_job.c - one job over all its ranks: which rank waits for which, what the steps consist of,
- * kernels, hours.
- */
+/* ask_job.c - a job over its ranks: who waits for whom, parts of steps, kernels, hours. */
 #include "fleet/ask.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/order.h"
 #include "model/event.h"
 
 #define RANKS 1000000u
@@ -35,13 +32,6 @@ static int on_rank(void *arg, const struct rowin_field *f)
 	return 0;
 }
 
-static int by_number(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
 /* What each waited beyond the one that waits least, and its own work against the median's. */
 static int compare_ranks(struct fleet_report *r)
 {
@@ -57,7 +47,7 @@ static int compare_ranks(struct fleet_report *r)
 			least = fmin(least, s->exposed_ns / (double)s->steps);
 	}
 	if (r->ranks)
-		qsort(own, r->ranks, sizeof(*own), by_number);
+		qsort(own, r->ranks, sizeof(*own), cmp_double);
 	median = r->ranks ? own[r->ranks / 2] : 0;
 	free(own);
 	for (size_t i = 0; i < r->ranks; i++) {

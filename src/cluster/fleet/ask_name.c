@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define AT_ONCE 2000u /* hashes of one question: a server takes 256 KiB of text */

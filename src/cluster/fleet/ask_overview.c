@@ -13,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 #define JOBS  100000u
 #define NODES 100000u
 #define SEEN  UINT64_C(7200000000000)
@@ -248,21 +250,16 @@ static double gone(const struct fleet_job *j)
 
 static int by_loss(const void *a, const void *b)
 {
-	double x = gone(a), y = gone(b);
+	const struct fleet_job *x = a, *y = b;
 
-	return x < y   ? 1
-	       : x > y ? -1
-		       : strcmp(((const struct fleet_job *)a)->job,
-				((const struct fleet_job *)b)->job);
+	return cmp_num(gone(y), gone(x)) ?: strcmp(x->job, y->job);
 }
 
 static int by_need(const void *a, const void *b)
 {
 	const struct fleet_node *x = a, *y = b;
 
-	if (x->silent != y->silent)
-		return x->silent ? -1 : 1;
-	return x->lost_ns < y->lost_ns ? 1 : x->lost_ns > y->lost_ns ? -1 : by_host(a, b);
+	return cmp_num(y->silent, x->silent) ?: cmp_num(y->lost_ns, x->lost_ns) ?: by_host(a, b);
 }
 
 void fleet_overview_fini(struct fleet_overview *o)

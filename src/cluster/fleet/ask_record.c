@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * ask_record.c - reads the records of a job's steps for the diagnosis, all ranks of a step
- * together.
- */
+/* ask_record.c - reads records of a job's steps for the diagnosis, a step's ranks together. */
 #include "fleet/ask.h"
 
 #include <errno.h>

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * ask_running.c - running jobs, their steps as they come, and the state of a rank, for aon diagnose
- * --follow.
- */
+/* ask_running.c - running jobs, their newest steps, a rank's state: aon diagnose --follow. */
 #include "fleet/ask.h"
 
 #include <errno.h>

@@ -3,7 +3,6 @@
 #include "fleet/fleet.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,18 +12,6 @@
 #include "ship/table.h"
 
 #define AT_ONCE (1u << 16) /* bytes of an answer that are looked at */
-
-int fleet_because(struct store_why *why, int err, const char *fmt, ...)
-{
-	va_list ap;
-
-	if (!why)
-		return err;
-	va_start(ap, fmt);
-	vsnprintf(why->text, sizeof(why->text), fmt, ap);
-	va_end(ap);
-	return err;
-}
 
 /* --- clients: one question at a time each --- */
 

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * job_events.c - events of a capture, as a job's store presents them: by process, in order of time.
- */
+/* job_events.c - a capture's events as a job's store gives them: by process, then by time. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -11,23 +11,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 #define DIFFERS 0.05
 #define ORDERED 0.9  /* of the pairs of an hour before and one after */
 #define HOURS   720u /* of a longer span, the newest */
-
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
 
 static double median(const double *v, size_t n)
 {
 	double copy[HOURS];
 
 	memcpy(copy, v, n * sizeof(*copy));
-	qsort(copy, n, sizeof(*copy), by_value);
+	qsort(copy, n, sizeof(*copy), cmp_double);
 	return copy[n / 2];
 }
 

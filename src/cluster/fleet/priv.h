@@ -32,8 +32,7 @@ struct fleet {
 };
 
 /* -errno and `why` set. */
-int fleet_because(struct store_why *why, int err, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
+#define fleet_because(why, err, ...) ((why) ? why_say(why, err, __VA_ARGS__) : (err))
 
 /* fleet.c: one question, and its answer as it came. */
 typedef int fleet_read_fn(struct fleet *f, const struct http_answer *a, void *arg,

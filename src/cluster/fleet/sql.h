@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * sql.h - builds the SQL of a question. Names of jobs and hosts may be any bytes: only sql_text()
- * writes them.
- */
+/* sql.h - builds a question's SQL. Names from outside may be any bytes: sql_text() writes them. */
 #pragma once
 
-#include <stdint.h>
 #include <stdio.h>
 
 struct sql {

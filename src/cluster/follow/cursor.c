@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * cursor.c - see cursor.h. The file is a header, then for each job its struct, up to the number of
- * findings it has.
- */
+/* cursor.c - see cursor.h. The file: a header, then each job's struct, cut at its findings. */
 #include "follow/cursor.h"
 
 #include <errno.h>

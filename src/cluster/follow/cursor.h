@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * cursor.h - how far each job has been read, and its open findings; the spool stores it with the
- * rows.
- */
+/* cursor.h - how far each job is read, and its open findings; the spool keeps it with the rows. */
 #pragma once
 
 #include <stddef.h>

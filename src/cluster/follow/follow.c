@@ -8,7 +8,6 @@
 #include "follow/follow.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -74,7 +73,7 @@ static int open_spool(struct follow *x, struct net_why *why)
 	struct spool_why sw = { "" };
 	int err = spool_open(&x->spool, &so, clock_wall_ns(), &sw);
 
-	return err ? net_say(why, err, "%s", sw.text) : 0;
+	return err ? why_say(why, err, "%s", sw.text) : 0;
 }
 
 static int add_job(struct follow *x, const struct cursor_job *at)
@@ -299,7 +298,7 @@ static int run(struct follow *x, struct net_why *why)
 	}
 	if (!err && x->moved)
 		err = commit(x);
-	return err ? net_say(why, err, "%s: %s", x->o->spool, strerror(-err)) : 0;
+	return err ? why_say(why, err, "%s: %s", x->o->spool, strerror(-err)) : 0;
 }
 
 int follow_run(const struct follow_opts *o, struct net_why *why)
@@ -314,7 +313,7 @@ int follow_run(const struct follow_opts *o, struct net_why *why)
 	gethostname(x->host, sizeof(x->host) - 1);
 	err = fleet_open(&x->f, o->url, &o->files, &sw);
 	if (err) {
-		net_say(why, err, "%s", *sw.text ? sw.text : strerror(-err));
+		why_say(why, err, "%s", *sw.text ? sw.text : strerror(-err));
 		goto free_x;
 	}
 	err = open_send(x, why);
@@ -337,7 +336,7 @@ int follow_run(const struct follow_opts *o, struct net_why *why)
 	fleet_close(x->f);
 free_x:
 	if (err && !*why->text)
-		net_say(why, err, "%s", strerror(-err));
+		why_say(why, err, "%s", strerror(-err));
 	free(x ? x->job : NULL);
 	free(x);
 	return err;

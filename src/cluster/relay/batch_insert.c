@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 static void column_table(sqlite3_stmt *s, int i, char out[HOLD_TABLE])
 {

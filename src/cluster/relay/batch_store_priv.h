@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * batch_store_priv.h - shared by the two files behind batch_store.h: SQLite, its statements, a
- * transaction.
- */
+/* batch_store_priv.h - shared by the files behind batch_store.h: SQLite and its statements. */
 #pragma once
 
 #include <limits.h>

@@ -23,7 +23,9 @@ static const char *const state_word[] = { "waits", "given", "done", "failed" };
 
 /* --- the audit log --- */
 
-void order_audit(const struct relay *r, const char *who, const char *outcome, const char *text)
+/* One line into DIR/audit.log. */
+static void order_audit(const struct relay *r, const char *who, const char *outcome,
+			const char *text)
 {
 	char path[PATH_MAX + 16], old[PATH_MAX + 16], when[32];
 	time_t now = time(NULL);

@@ -1,9 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * node.c - the known nodes, and the rate at which each may send: a node that floods delays only
- * itself.
- */
-#include <stdlib.h>
+/* node.c - known nodes, and the rate of each: a node that floods delays only itself. */
 #include <string.h>
 
 #include "base/clock.h"

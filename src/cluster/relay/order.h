@@ -77,6 +77,3 @@ struct job_line {
 	uint64_t step, step_ns, ranks;
 };
 bool seat_job(const struct seat *s, const char *job, struct job_line *out);
-
-/* One line into DIR/audit.log. */
-void order_audit(const struct relay *r, const char *who, const char *outcome, const char *text);

@@ -2,7 +2,6 @@
 /* priv.h - shared by the files of the relay. */
 #pragma once
 
-#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 

@@ -58,13 +58,10 @@ static void put_nodes(struct relay *r, struct json *j)
 	for (size_t i = 0; i < r->nodes; i++) {
 		const struct node *n = &r->node[i];
 
-		json_open(j, NULL, '{');
-		json_str(j, "name", n->name);
-		json_real(j, "silent_s", (double)(now - n->seen_ns) / 1e9);
-		json_u64(j, "batches", n->batches);
-		json_u64(j, "bytes", n->bytes);
-		json_u64(j, "held_back", n->held_back);
-		json_close(j);
+		json_object(j, NULL, J_STR("name", n->name),
+			    J_REAL("silent_s", (double)(now - n->seen_ns) / 1e9),
+			    J_U64("batches", n->batches), J_U64("bytes", n->bytes),
+			    J_U64("held_back", n->held_back));
 	}
 	json_close(j);
 	pthread_mutex_unlock(&r->lock);
@@ -82,16 +79,13 @@ static char *status_text(struct relay *r, size_t *len)
 	hold_stat(r->hold, &st);
 	json_init(&j, f);
 	json_open(&j, NULL, '{');
-	json_str(&j, "schema", "aon.relay/1");
-	json_str(&j, "version", AON_VERSION);
-	json_str(&j, "listen", r->address);
-	json_i64(&j, "pid", getpid());
-	json_u64(&j, "wall_ns", clock_wall_ns());
-	json_real(&j, "uptime_s", (double)(clock_mono_ns() - r->start_ns) / 1e9);
+	json_members(&j, J_STR("schema", "aon.relay/1"), J_STR("version", AON_VERSION),
+		     J_STR("listen", r->address), J_I64("pid", getpid()),
+		     J_U64("wall_ns", clock_wall_ns()),
+		     J_REAL("uptime_s", (double)(clock_mono_ns() - r->start_ns) / 1e9));
 	for (size_t i = 0; i < sizeof(gauges) / sizeof(gauges[0]); i++)
 		json_u64(&j, gauges[i].name, gauge(&st, i));
-	json_u64(&j, "disk_max_bytes", r->o.disk_bytes);
-	json_real(&j, "oldest_s", age_s(&st));
+	json_members(&j, J_U64("disk_max_bytes", r->o.disk_bytes), J_REAL("oldest_s", age_s(&st)));
 	json_open(&j, "counters", '{');
 	for (size_t i = 0; i < COUNTS; i++)
 		json_u64(&j, counts[i].name,

@@ -36,10 +36,10 @@ int ch_new(struct ch **out, const struct cluster_url *url, const struct ch_opts 
 	int err;
 
 	if (url->kind != CLUSTER_CLICKHOUSE)
-		return net_say(why, -EINVAL, "expected clickhouse://HOST:PORT/DATABASE");
+		return why_say(why, -EINVAL, "expected clickhouse://HOST:PORT/DATABASE");
 	c = calloc(1, sizeof(*c));
 	if (!c)
-		return net_say(why, -ENOMEM, "out of memory");
+		return why_say(why, -ENOMEM, "out of memory");
 	c->url = *url;
 	err = http_new(&c->http, &ho, why);
 	if (err) {
@@ -86,10 +86,10 @@ static int refused(const struct http_answer *a, const char *host, struct net_why
 		a->status == 401 || a->status == 403 || (code >= 192 && code <= 194) || code == 516;
 
 	if (login)
-		return net_say(why, -EACCES,
+		return why_say(why, -EACCES,
 			       "%s does not let us in: user or password are wrong (%.*s)", host,
 			       (int)(len < 200 ? len : 200), a->data);
-	return net_say(why, -EREMOTEIO, "%s refuses (status %d): %.*s%s", host, a->status,
+	return why_say(why, -EREMOTEIO, "%s refuses (status %d): %.*s%s", host, a->status,
 		       (int)(len < 300 ? len : 300), a->data,
 		       ch_said(a->status, a->code) == CH_SCHEMA ? ". Do: aon cluster init" : "");
 }
@@ -132,7 +132,7 @@ int ch_version(struct ch *c, uint32_t server, uint32_t *version, struct net_why 
 	if (!c->version[server]) {
 		err = ch_ask(c, server, "SELECT version()", &text, why);
 		if (!err && ddl_version(text, &c->version[server]))
-			err = net_say(why, -ENOTSUP,
+			err = why_say(why, -ENOTSUP,
 				      "%s is ClickHouse %.20s: expected 18.16 or later",
 				      cluster_host(host, &c->url.server[server]), text);
 	}
@@ -156,7 +156,7 @@ int ch_schema(struct ch *c, uint32_t server, uint32_t *schema, struct net_why *w
 	if (err)
 		return err;
 	if (*text == '0')
-		return net_say(why, -ENOENT, "database %s has no tables of aon: aon cluster init",
+		return why_say(why, -ENOENT, "database %s has no tables of aon: aon cluster init",
 			       p.db);
 	snprintf(query, sizeof(query), "SELECT max(version) FROM %s.`aon_schema%s`", p.db,
 		 ddl_local(&p) ? "_local" : "");
@@ -271,7 +271,7 @@ static int is_there(struct ch *c, uint32_t server, const struct batch_head *h, s
 	if (err)
 		return err;
 	if (*text != '0')
-		return net_say(why, -EBUSY, "the server is still at it");
+		return why_say(why, -EBUSY, "the server is still at it");
 	snprintf(query, sizeof(query),
 		 "SELECT count() FROM %s.`%s%s` WHERE day = toDate(%u) AND src = %" PRIu64
 		 " AND seq = %" PRIu64,
@@ -318,7 +318,7 @@ enum ch_said ch_insert(struct ch *c, const struct batch_head *h, const struct ro
 	size_t len;
 
 	if (gzip(c, rows, &len)) {
-		net_say(why, -ENOMEM, "out of memory");
+		why_say(why, -ENOMEM, "out of memory");
 		return CH_LATER;
 	}
 	for (uint32_t n = 0; n < c->url.servers; n++) {

@@ -2,11 +2,9 @@
 /* ddl.c - tables, views and their Distributed twins as statements. */
 #include "ship/ddl.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "ship/view.h"
 
@@ -46,17 +44,6 @@ int ddl_version(const char *text, uint32_t *out)
 		return -ENOTSUP;
 	*out = v;
 	return 0;
-}
-
-bool ddl_word(const char *s)
-{
-	size_t n = 0;
-
-	for (; s[n]; n++)
-		if (!isalpha((unsigned char)s[n]) && s[n] != '_' &&
-		    !(n && isdigit((unsigned char)s[n])))
-			return false;
-	return n && n <= DDL_WORD_MAX;
 }
 
 const char *ddl_type(uint32_t have, enum ship_type type)

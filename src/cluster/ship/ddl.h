@@ -63,7 +63,3 @@ const char *ddl_type(uint32_t features, enum ship_type type);
 /* "INSERT INTO db.name (columns) FORMAT RowBinary", of the columns that version `schema` had. -ENOSPC. */
 int ddl_insert(char *out, size_t cap, const struct ddl_place *p, const struct ship_table *t,
 	       uint32_t schema);
-
-#define DDL_WORD_MAX 64u
-/* Whether that can be the name of a database or cluster. */
-bool ddl_word(const char *s);

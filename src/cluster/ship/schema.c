@@ -38,7 +38,7 @@ static int make(void *arg, const char *statement)
 	    !strstr(w->why->text, "Code: 253") || w->version >= DDL_OWN_REPLICAS)
 		return err;
 	if (asprintf(&attach, "ATTACH TABLE IF NOT EXISTS%s", statement + sizeof(create) - 1) < 0)
-		return net_say(w->why, -ENOMEM, "out of memory");
+		return why_say(w->why, -ENOMEM, "out of memory");
 	err = work_run(w, attach);
 	free(attach);
 	return err;
@@ -96,14 +96,14 @@ static int mend_table(struct schema_work *w, const struct ship_table *t)
 		return err;
 	all = strdup(text);
 	if (!all)
-		return net_say(w->why, -ENOMEM, "out of memory");
+		return why_say(w->why, -ENOMEM, "out of memory");
 	for (uint32_t i = 0; i < t->cols && !err && *all; i++) {
 		const struct ship_col *c = &t->col[i];
 
 		if (!has_column(all, c->name, type))
 			err = ddl_add_column(w->version, &w->place, t, c, work_run, w);
 		else if (!same_type(type, c->type))
-			err = net_say(w->why, -ENOTUNIQ,
+			err = why_say(w->why, -ENOTUNIQ,
 				      "%s: %s.%s.%s is %s: expected %s. These tables are not "
 				      "aon's",
 				      w->host, w->place.db, t->name, c->name, type,
@@ -137,7 +137,7 @@ static int need_cluster(struct schema_work *w)
 		       w->place.cluster);
 	if (err || *text != '0')
 		return err;
-	return net_say(w->why, -ENOENT,
+	return why_say(w->why, -ENOENT,
 		       "%s knows no cluster '%s': it belongs into remote_servers of its "
 		       "configuration",
 		       w->host, w->place.cluster);
@@ -154,7 +154,7 @@ int schema_begin(struct schema_work *w, uint32_t server)
 
 static int too_new(struct schema_work *w, uint32_t had)
 {
-	return net_say(w->why, -EPROTO,
+	return why_say(w->why, -EPROTO,
 		       "%s has version %u of the schema, this aon knows %u: upgrade aon", w->host,
 		       had, SHIP_SCHEMA);
 }
@@ -200,7 +200,7 @@ int schema_check(struct ch *c, uint32_t server, struct net_why *why)
 		return err;
 	if (had > SHIP_SCHEMA)
 		return too_new(&w, had);
-	return net_say(why, -EPROTO,
+	return why_say(why, -EPROTO,
 		       "%s has version %u of the schema, this aon needs %u: aon cluster init",
 		       w.host, had, SHIP_SCHEMA);
 }

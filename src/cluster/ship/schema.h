@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * schema.h - the tables on the servers: creates, migrates and checks them, and drops old
- * partitions.
- */
+/* schema.h - the servers' tables: creates, migrates and checks them, drops old partitions. */
 #pragma once
 
 #include "ship/ch.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * schema_priv.h - a server whose tables are being checked or changed; private to schema.c and
- * sums.c.
- */
+/* schema_priv.h - a server whose tables are checked or changed; for schema.c and sums.c. */
 #pragma once
 
 #include "ship/schema.h"

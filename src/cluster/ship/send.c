@@ -48,10 +48,10 @@ int send_new(struct send **out, const struct cluster_url *url, const struct send
 
 	/* Two know nothing of each other's numbers: both could take what one did not answer for. */
 	if (url->kind == CLUSTER_RELAY && url->servers > 1)
-		return net_say(why, -EINVAL, "expected one relay: a node stays with its own");
+		return why_say(why, -EINVAL, "expected one relay: a node stays with its own");
 	s = calloc(1, sizeof(*s));
 	if (!s)
-		return net_say(why, -ENOMEM, "out of memory");
+		return why_say(why, -ENOMEM, "out of memory");
 	s->url = *url;
 	s->seed = o->seed;
 	s->day = o->day;
@@ -125,7 +125,7 @@ static enum ch_said relay_said(struct send *s, const struct batch_head *h,
 
 	if (a->status == 200 && number_of(a->data, "last", &last) && last >= h->seq)
 		return CH_TOOK;
-	net_say(why, 0, "%s answers with status %d: %.*s", host, a->status,
+	why_say(why, 0, "%s answers with status %d: %.*s", host, a->status,
 		(int)strcspn(a->data, "\n"), a->data);
 	(void)s;
 	return a->status == 400 || a->status == 413 ? CH_POISON : CH_LATER;
@@ -163,7 +163,7 @@ static enum ch_said send_one(struct send *s, const struct batch_head *h, const v
 	if (s->http)
 		return to_relay(s, h, data, why);
 	if (batch_unpack(&s->rows, h, data)) {
-		net_say(why, 0, "its rows are not what its head says");
+		why_say(why, 0, "its rows are not what its head says");
 		return CH_POISON;
 	}
 	return ch_insert(s->ch, h, &s->rows, again, &s->st.wire, why);

@@ -78,7 +78,7 @@ static int open_spool(struct shipper *x, struct net_why *why)
 	struct spool_why sw = { "" };
 	int err = spool_open(&x->spool, &so, clock_wall_ns(), &sw);
 
-	return err ? net_say(why, err, "%s", sw.text) : 0;
+	return err ? why_say(why, err, "%s", sw.text) : 0;
 }
 
 static int open_send(struct shipper *x, struct net_why *why)
@@ -100,7 +100,7 @@ static int open_send(struct shipper *x, struct net_why *why)
 	if (url && getrandom(&so.seed, sizeof(so.seed), 0) == (ssize_t)sizeof(so.seed)) {
 		err = cluster_url_parse(url, x->c->url.s, &bad);
 		if (err)
-			net_say(why, err, "url: %s", bad.text);
+			why_say(why, err, "url: %s", bad.text);
 		else
 			err = send_new(&x->send, url, &so, why);
 	}
@@ -225,13 +225,13 @@ static int run_once(struct shipper *x, struct net_why *why)
 	int err = look(x);
 
 	if (!err && *x->store_trouble)
-		err = net_say(why, -EIO, "%s", x->store_trouble);
+		err = why_say(why, -EIO, "%s", x->store_trouble);
 	err = err ? err : send_round(x->send, x->spool, now, now + LONG_NS);
 	err = err ? err : spool_drops(x->spool, clock_wall_ns());
 	if (!err && st) {
 		spool_stat(x->spool, st);
 		if (st->batches)
-			err = net_say(why, -EAGAIN, "%" PRIu64 " batches wait: %s", st->batches,
+			err = why_say(why, -EAGAIN, "%" PRIu64 " batches wait: %s", st->batches,
 				      send_stat(x->send)->trouble);
 	}
 	free(st);
@@ -306,7 +306,7 @@ int shipper_run(const struct shipper_opts *o, struct net_why *why)
 		err = o->once ? run_once(&x, why) : run_on(&x, why);
 	}
 	if (err && !*why->text)
-		net_say(why, err, "%s", strerror(-err));
+		why_say(why, err, "%s", strerror(-err));
 	source_free(x.source);
 	push_free(x.push);
 	send_free(x.send);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * table.h - the cluster's tables in C: a struct for a row of each, and a description of their
- * columns.
- */
+/* table.h - the cluster's tables in C: a struct for a row of each, and their columns. */
 #pragma once
 
 #include <stddef.h>

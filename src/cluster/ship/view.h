@@ -2,7 +2,6 @@
 /* view.h - the sums of view.tbl.h, for code that iterates over columns. */
 #pragma once
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include "ship/table.h"

@@ -53,8 +53,7 @@ struct diagnoser {
 	void (*close)(void *state);
 };
 
-/* "rank:3", "job". False: it is none. */
-bool diag_part_parse(struct diag_part *out, const char *text, size_t len);
+/* "rank:3", "job". */
 #define DIAG_PART_LEN 24u
 char *diag_part_text(char out[DIAG_PART_LEN], struct diag_part p);
 

@@ -7,6 +7,7 @@
  */
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 enum event_kind {
@@ -37,6 +38,17 @@ struct event {
 };
 
 _Static_assert(sizeof(struct event) == 48, "batches of events are sized by this");
+
+/* "?": none of ours. */
+static inline const char *event_word(uint32_t kind)
+{
+	static const char *const word[EVENT_MAX] = {
+#define EVENT(num, NAME, text, has) [num] = text,
+#include "model/event.tbl.h"
+	};
+
+	return kind < EVENT_MAX && word[kind] ? word[kind] : "?";
+}
 
 /* How many records went into an event, for the accounting. */
 static inline uint32_t event_records(const struct event *e)

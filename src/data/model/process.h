@@ -17,6 +17,15 @@ struct account {
 	uint64_t samples; /* of `emitted`: taken from outside, so that no pool ever had them */
 };
 
+static inline uint64_t account_lost(const struct account *a)
+{
+	uint64_t sum = a->untold;
+
+	for (uint32_t i = 0; i < ACCOUNT_LOSSES; i++)
+		sum += a->lost[i];
+	return sum;
+}
+
 enum tier { TIER_OFF, TIER_HEARTBEAT, TIER_ROLLUP, TIER_FLIGHT, TIER_FULL };
 
 /*

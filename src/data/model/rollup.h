@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * rollup.h - the activity of one name on one track in one window: counts, sums, a sketch. Data
- * only.
- */
+/* rollup.h - one name on one track in one window: counts, sums, a sketch. Data only. */
 #pragma once
 
 #include <stdint.h>

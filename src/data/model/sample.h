@@ -69,3 +69,7 @@ struct stack_row {
 	uint32_t n;
 	const struct stack_frame *frame; /* borrowed */
 };
+
+/* The frame to blame: the innermost of the program's own Python code; without any, of its own native
+ * code, of Python, of all. UINT32_MAX: there are none. */
+uint32_t stack_blame(const struct stack_frame *f, uint32_t n);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * step_file.h - reads records of steps from a file, one after the other, those of a step together.
- */
+/* step_file.h - reads records of steps from a file, those of a step together. */
 #pragma once
 
 #include <stdio.h>

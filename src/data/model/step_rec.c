@@ -7,16 +7,6 @@
 #include <string.h>
 #include <xxhash.h>
 
-const char *const step_time_word[] = {
-#define TIME(name, what, who) #name,
-#include "model/step_rec.tbl.h"
-};
-
-const char *const step_class_word[STEP_CLASSES] = {
-#define CLASS(NAME, word, what) word,
-#include "model/step_rec.tbl.h"
-};
-
 const char *const step_op_word[STEP_OPS] = {
 #define OP(NAME, word, synchronising) word,
 #include "model/step_rec.tbl.h"

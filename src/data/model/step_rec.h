@@ -124,8 +124,6 @@ _Static_assert(offsetof(struct step_rec, t) == 104, "so is the record's");
 _Static_assert(offsetof(struct step_rec, slot) == 280, "so is the record's");
 _Static_assert(sizeof(struct step_rec) <= STEP_MAX, "a rank may say so much of a step");
 
-extern const char *const step_time_word[];
-extern const char *const step_class_word[STEP_CLASSES];
 extern const char *const step_op_word[STEP_OPS];
 extern const bool step_op_syncs[STEP_OPS];
 

@@ -12,7 +12,7 @@
  */
 /* clang-format off */
 #ifdef TIME
-TIME(step,    "from this step's begin to the next one's",                "steps")
+TIME(step,    "from the start of this step to the start of the next",     "steps")
 TIME(compute, "a kernel ran, not counting communication",               "kernels")
 TIME(comm,    "a collective was under way",                              "collectives, kernels of NCCL")
 TIME(exposed, "the part of comm while no kernel ran",                                 "both of these")

@@ -7,6 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/order.h"
+
 const struct metric metrics[] = {
 #define METRIC(number, name, type, unit, digits, device, help) \
 	{ number, name, METRIC_##type, unit, digits, device, help },
@@ -17,19 +19,9 @@ const size_t metrics_n = sizeof(metrics) / sizeof(metrics[0]);
 /* The table is sorted by number: a test says so. */
 const struct metric *metric_get(uint32_t number)
 {
-	size_t lo = 0, hi = metrics_n;
+	size_t at = first_where(i, 0, metrics_n, metrics[i].number >= number);
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (metrics[mid].number == number)
-			return &metrics[mid];
-		if (metrics[mid].number < number)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	return at < metrics_n && metrics[at].number == number ? &metrics[at] : NULL;
 }
 
 const struct metric *metric_by_name(const char *name)

@@ -261,6 +261,26 @@ int trace_comm_add(struct trace *t, const struct trace_comm *c, uint32_t *id)
 	return 0;
 }
 
+int trace_stack_add(struct trace *t, const struct stack_frame *f, size_t n, uint32_t *id)
+{
+	struct trace_priv *pr = t->priv;
+	size_t at = t->stacks ? t->stacks : 1; /* 0 is none */
+
+	if (n > STACK_FRAMES_MAX)
+		n = STACK_FRAMES_MAX;
+	if (at >= UINT32_MAX ||
+	    vec_room0(&t->stack, &pr->cap_stack, at + 1, sizeof(*t->stack)) < 0 ||
+	    vec_room(&t->frame, &pr->cap_frame, t->frames + n, sizeof(*t->frame)) < 0)
+		return -ENOMEM;
+	if (n)
+		memcpy(t->frame + t->frames, f, n * sizeof(*f));
+	t->stack[at] = (struct trace_stack){ t->frames, (uint32_t)n };
+	t->frames += n;
+	t->stacks = at + 1;
+	*id = (uint32_t)at;
+	return 0;
+}
+
 /* --- events --- */
 
 int trace_add(struct trace *t, const struct event *e, uint32_t comm)
@@ -379,6 +399,8 @@ void trace_free(struct trace *t)
 	free(t->name);
 	free(t->geo);
 	free(t->comm);
+	free(t->stack);
+	free(t->frame);
 	free(t->track_first);
 	free(pr);
 	free(t);

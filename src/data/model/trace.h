@@ -19,6 +19,7 @@
 
 #include "model/event.h"
 #include "model/process.h"
+#include "model/sample.h"
 
 #define TRACE_NO_RANK    (-1)
 #define TRACE_NAMES_MAX  1000000u /* further names become TRACE_NAME_OTHER, counted */
@@ -77,6 +78,12 @@ struct trace_comm {
 	uint64_t sequence;
 };
 
+/* The frames of a stack: n of frame[] from `first` on, innermost first. */
+struct trace_stack {
+	size_t first;
+	uint32_t n;
+};
+
 struct trace_text {
 	const char *s; /* owned by the trace, NUL-terminated, not cleaned for terminals */
 	uint32_t len;
@@ -92,6 +99,7 @@ struct trace_text {
  *	COUNTER a: value, EVENT_FLOAT: a double
  *	ALLOC  on the track TRACE_NO_STREAM of its device, or of the thread if of the host; where
  *	       the trace says how much is allocated then, a COUNTER named TRACE_ALLOCATED, too
+ *	SAMPLE on the track of its thread; a: stack
  */
 #define TRACE_ALLOCATED "[memory] allocated"
 #define TRACE_NO_STREAM UINT64_MAX   /* stream of a track: of the device as a whole */
@@ -116,10 +124,12 @@ struct trace {
 	struct trace_text *name;
 	struct geo *geo;
 	struct trace_comm *comm;
+	struct trace_stack *stack; /* the first is empty: 0 is "none" */
+	struct stack_frame *frame; /* of all stacks; its ids are names of the trace */
 	struct event *event;  /* sorted by (track, start, longest first) once trace_seal() ran */
 	uint32_t *event_comm; /* NULL, or an index + 1 into comm[] for each event */
 	size_t *track_first;  /* sealed: tracks + 1 offsets into event[] */
-	size_t files, processes, devices, tracks, names, geos, comms, events;
+	size_t files, processes, devices, tracks, names, geos, comms, stacks, frames, events;
 	uint64_t names_over;     /* how often a name came after TRACE_NAMES_MAX others */
 	struct trace_priv *priv; /* of model/trace.c: capacities, hash tables, the text's arena */
 };
@@ -139,6 +149,8 @@ int trace_track(struct trace *t, const struct trace_track *l, uint32_t *id);
 int trace_geo(struct trace *t, const struct geo *g, uint32_t *id);
 int trace_file_add(struct trace *t, const char *path, uint32_t *id);
 int trace_comm_add(struct trace *t, const struct trace_comm *c, uint32_t *id);
+/* The frames are copied; the same stack may be added again, and is another one then. */
+int trace_stack_add(struct trace *t, const struct stack_frame *f, size_t n, uint32_t *id);
 /* comm: index + 1 into comm[], or 0. */
 int trace_add(struct trace *t, const struct event *e, uint32_t comm);
 
@@ -225,6 +237,14 @@ static inline uint32_t trace_external(const struct event *e)
 	if (e->kind == EVENT_RANGE || e->kind == EVENT_STEP)
 		return e->corr;
 	return e->kind == EVENT_API ? (uint32_t)e->b : (uint32_t)(e->b >> 32) & 0x7fffffffu;
+}
+
+/* The frames of a sample's stack; none if its id is not known. */
+static inline struct stack_row trace_stack(const struct trace *t, uint64_t id)
+{
+	if (!id || id >= t->stacks)
+		return (struct stack_row){ 0, 0, NULL };
+	return (struct stack_row){ (uint32_t)id, t->stack[id].n, t->frame + t->stack[id].first };
 }
 
 static inline const char *trace_text(const struct trace *t, uint32_t name)

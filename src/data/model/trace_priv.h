@@ -12,6 +12,7 @@
 
 struct trace_priv {
 	size_t cap_event;
+	size_t cap_stack, cap_frame;
 	struct lookup by_name, by_process, by_device, by_track, by_geo;
 	char *arena; /* the chunk being filled; its first word links to the one before */
 	size_t arena_used, arena_cap;

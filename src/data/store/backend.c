@@ -3,7 +3,6 @@
 #include "store/backend.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "store/priv.h"

@@ -24,6 +24,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/order.h"
 #include "base/varint.h"
 #include "base/vec.h"
 
@@ -305,9 +306,7 @@ static int by_series(const void *a, const void *b)
 {
 	const struct change *x = a, *y = b;
 
-	if (x->series != y->series)
-		return x->series < y->series ? -1 : 1;
-	return x->tick < y->tick ? -1 : x->tick > y->tick;
+	return cmp_num(x->series, y->series) ?: cmp_num(x->tick, y->tick);
 }
 
 static bool same(double a, double b)

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define FAULTS_MAX 1000 /* lines; a file this bad needs no more of them */
@@ -113,10 +112,9 @@ static int check_account(void *arg, const struct process *p)
 {
 	const struct account *a = &p->account;
 	struct check *c = arg;
-	uint64_t sum = a->stored + a->overwritten + a->in_flight, have = records_of(c, p->id);
+	uint64_t sum = a->stored + a->overwritten + a->in_flight + account_lost(a);
+	uint64_t have = records_of(c, p->id);
 
-	for (size_t i = 0; i < ACCOUNT_LOSSES; i++)
-		sum += a->lost[i];
 	if (sum != a->emitted)
 		fault(c, "process %u: %llu records emitted, %llu accounted for", p->id,
 		      (unsigned long long)a->emitted, (unsigned long long)sum);

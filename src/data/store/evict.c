@@ -12,6 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 #define WINDOWS_LONGER  32
 #define TELEMETRY_SHARE 8  /* of the cap; only then, or when nothing else is left, it goes */
 #define SLACK_PAGES     16 /* for the pages of trees that an insert may split */
@@ -305,17 +307,10 @@ struct forgotten {
 static bool is_forgotten(void *arg, uint64_t hash, uint64_t id)
 {
 	const struct forgotten *f = arg;
-	uint32_t lo = 0, hi = f->n, mid;
+	size_t at = first_where(i, 0, f->n, f->id[i] >= id);
 
 	(void)hash;
-	while (lo < hi) {
-		mid = lo + (hi - lo) / 2;
-		if (f->id[mid] < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < f->n && f->id[lo] == id;
+	return at < f->n && f->id[at] == id;
 }
 
 /* Leaves in f those that may go, and drops them from memory. */

@@ -61,6 +61,7 @@ int store_feed_open(struct store_feed **out, struct trace *t, struct store *st, 
 	f->s = (struct from_store){ .t = t, .path = path, .parted = true };
 	if (part)
 		f->s.part = *part;
+	f->s.part.kinds = f->s.part.kinds ? f->s.part.kinds : ~0u; /* with samples */
 	f->st = st;
 	err = from_rows(&f->s, st);
 	err = err ? err : walk(f, EVENT_STEP);

@@ -18,11 +18,6 @@
 #define LEAF       0x0d
 #define INTERIOR   0x05
 
-static uint32_t be32(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
-
 static uint32_t be16(const uint8_t *p)
 {
 	return (uint32_t)p[0] << 8 | p[1];

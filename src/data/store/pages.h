@@ -13,6 +13,11 @@
 
 #include "store/priv.h"
 
+static inline uint32_t be32(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
 enum page_state {
 	PAGE_UNKNOWN = 0, /* not (yet) seen to be anything */
 	PAGE_FREE,

@@ -211,6 +211,12 @@ int store_errno(struct store *st, int rc);
 int store_because(struct store_why *why, int err, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Times are compared by SQLite as signed numbers. */
+static inline int64_t store_ns(uint64_t v)
+{
+	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
+}
+
 /* The statement, reset; NULL: store_errno(st, SQLITE_ERROR) says why not. */
 sqlite3_stmt *store_stmt(struct store *st, enum statement which);
 /* Steps a statement that gives no rows. 0 or -errno. */

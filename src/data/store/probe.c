@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* probe.c - is this file an aon store? Asked of its first bytes, before SQLite sees it. */
-#include "store/priv.h"
+#include "store/pages.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,11 +15,6 @@
 #define HEAD_PAGES   28
 #define HEAD_VERSION 60
 #define HEAD_APP_ID  68
-
-static uint32_t be32(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
-}
 
 static int check_head(const uint8_t *head, const struct stat *sb, bool has_wal, const char *path,
 		      struct store_why *why)

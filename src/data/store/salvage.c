@@ -11,8 +11,6 @@
 #include "store/pages.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -67,11 +65,6 @@ static int run(struct store *st, const char *sql, const int64_t *num, int n, con
 	return store_errno(st, rc);
 }
 
-static int64_t ns(uint64_t v)
-{
-	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
-}
-
 /* Remembers a blob that ought to be there. `sure`: its own head says so. */
 static int expect(struct salvage *v, int64_t id, int64_t events, bool sure)
 {
@@ -89,10 +82,10 @@ static int save_blob_index(struct salvage *v, const struct seal *s)
 {
 	const struct known_process *k = store_known(v->to, s->owner, false);
 	uint64_t wall = s->t1_ns + (uint64_t)(k ? k->wall_offset_ns : 0);
-	const int64_t num[BLOB_COLS] = { (int64_t)s->row, s->owner,
-					 ns(s->t0_ns),    ns(s->t1_ns),
-					 ns(wall),        s->count,
-					 s->records,      (int64_t)(sizeof(*s) + s->len) };
+	const int64_t num[BLOB_COLS] = { (int64_t)s->row,    s->owner,
+					 store_ns(s->t0_ns), store_ns(s->t1_ns),
+					 store_ns(wall),     s->count,
+					 s->records,         (int64_t)(sizeof(*s) + s->len) };
 
 	v->n.event_blobs++;
 	v->n.events += s->count;
@@ -104,9 +97,8 @@ static int save(struct salvage *v, const struct seal *s, const uint8_t *row, siz
 {
 	const struct known_process *k = store_known(v->to, s->owner, false);
 	uint64_t wall = s->t0_ns + (uint64_t)(k ? k->wall_offset_ns : 0);
-	const int64_t num[6] = {
-		(int64_t)s->row, 0, s->owner, ns(s->t0_ns), ns(wall), ns(s->t1_ns)
-	};
+	const int64_t num[6] = { (int64_t)s->row,   0, s->owner, store_ns(s->t0_ns), store_ns(wall),
+				 store_ns(s->t1_ns) };
 	bool timed = s->type == SEAL_WINDOW || s->type == SEAL_STEPS;
 	int n = s->type == SEAL_TELEMETRY ? 6 : timed ? 5 : s->type == SEAL_TRACK ? 3 : 1;
 	int err;

@@ -2,8 +2,6 @@
 /* telemetry.c - series and blocks of telemetry, into the store. */
 #include "store/priv.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
@@ -41,11 +39,6 @@ int store_series(struct store *st, const struct series *s, uint32_t *id)
 	return err;
 }
 
-static int64_t signed_ns(uint64_t v)
-{
-	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
-}
-
 static int put_block(struct store *st, const struct telemetry_block *b, const struct seal *s)
 {
 	sqlite3_stmt *q = store_stmt(st, ST_PUT_TELE);
@@ -55,9 +48,9 @@ static int put_block(struct store *st, const struct telemetry_block *b, const st
 	sqlite3_bind_int64(q, 1, (int64_t)s->row);
 	sqlite3_bind_blob64(q, 2, st->scratch.data, st->scratch.len, SQLITE_STATIC);
 	sqlite3_bind_int64(q, 3, s->owner);
-	sqlite3_bind_int64(q, 4, signed_ns(s->t0_ns));
-	sqlite3_bind_int64(q, 5, signed_ns(s->t1_ns));
-	sqlite3_bind_int64(q, 6, signed_ns(s->t0_ns + (uint64_t)b->wall_offset_ns));
+	sqlite3_bind_int64(q, 4, store_ns(s->t0_ns));
+	sqlite3_bind_int64(q, 5, store_ns(s->t1_ns));
+	sqlite3_bind_int64(q, 6, store_ns(s->t0_ns + (uint64_t)b->wall_offset_ns));
 	return store_run(st, q);
 }
 

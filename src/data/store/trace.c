@@ -78,6 +78,22 @@ static int on_geo(void *arg, const struct geo *g)
 	return err ? err : put(&s->geo, g->id, to);
 }
 
+static int on_stack(void *arg, const struct stack_row *r)
+{
+	struct stack_frame frame[STACK_FRAMES_MAX];
+	struct from_store *s = arg;
+	uint32_t to;
+	int err;
+
+	for (uint32_t i = 0; i < r->n; i++) {
+		frame[i] = r->frame[i];
+		frame[i].name = ids_get(&s->name, frame[i].name, TRACE_NAME_OTHER);
+		frame[i].file = ids_get(&s->name, frame[i].file, 0);
+	}
+	err = trace_stack_add(s->t, frame, r->n, &to);
+	return err ? err : put(&s->stack, r->id, to);
+}
+
 static int own_file(struct from_store *s, const struct process *p, uint32_t *file)
 {
 	int err = 0;
@@ -300,6 +316,8 @@ int from_events(void *arg, uint32_t process, const struct event_columns *c)
 		e.name = ids_get(&s->name, e.name, TRACE_NAME_OTHER);
 		if (e.kind == EVENT_KERNEL)
 			e.a = ids_get(&s->geo, (uint32_t)e.a, 0);
+		else if (e.kind == EVENT_SAMPLE)
+			e.a = ids_get(&s->stack, (uint32_t)e.a, 0);
 		if (!own->imported && e.kind == EVENT_COLLECTIVE)
 			err = own_comm(s, &e, &own->comm);
 		if (!own->imported)
@@ -329,6 +347,8 @@ int from_rows(struct from_store *s, struct store *st)
 	err = err ? err : put(&s->geo, 0, 0);
 	err = err ? err : store_each_name(st, on_name, s);
 	err = err ? err : store_each_geo(st, on_geo, s);
+	if (!err && s->part.kinds & 1u << EVENT_SAMPLE)
+		err = store_each_stack(st, on_stack, s);
 	err = err ? err : store_each_process(st, on_process, s);
 	err = err ? err : store_each_track(st, 0, on_track, s);
 	if (!err && s->t->processes == s->first_process)
@@ -340,6 +360,7 @@ void from_fini(struct from_store *s)
 {
 	free(s->name.to);
 	free(s->geo.to);
+	free(s->stack.to);
 	free(s->track.to);
 	free(s->process.to);
 	free(s->file.to);
@@ -355,6 +376,7 @@ int store_trace_part(struct trace *t, struct store *st, const char *path,
 
 	if (part)
 		s.part = *part;
+	s.part.kinds = s.part.kinds ? s.part.kinds : ~0u; /* with samples */
 	err = from_rows(&s, st);
 	err = err ? err : store_each_events(st, &s.part, EVENT_COLS_ALL, from_events, &s);
 	from_fini(&s);

@@ -17,8 +17,7 @@ struct from_store {
 	struct trace *t;
 	const char *path;
 	uint32_t own; /* file of what aon recorded, + 1 */
-	size_t first_file;
-	struct ids name, geo, track, process, file;
+	struct ids name, geo, stack, track, process, file;
 	struct ids comm; /* by name: what a MARK of that name says about the event that follows */
 	uint32_t sms, memory; /* names of COUNTERs that describe a device; 0: none */
 	struct owner *owner;  /* by process of the trace, from first_process on */

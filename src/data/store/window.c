@@ -17,6 +17,7 @@
 #include <string.h>
 #include <zstd.h>
 
+#include "base/order.h"
 #include "base/varint.h"
 #include "base/vec.h"
 
@@ -63,11 +64,8 @@ static int compare(const void *a, const void *b)
 	const struct rollup *x = *(const struct rollup *const *)a;
 	const struct rollup *y = *(const struct rollup *const *)b;
 
-	if (x->track != y->track)
-		return x->track < y->track ? -1 : 1;
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return cmp_num(x->track, y->track) ?: cmp_num(x->kind, y->kind) ?:
+	       cmp_num(x->name, y->name);
 }
 
 static uint64_t number(const struct rollup *r, const struct rollup *last, unsigned int col)

@@ -3,10 +3,10 @@
 #include "store/priv.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 #include "store/blob.h"
 
@@ -157,25 +157,18 @@ uint64_t store_identity(const struct store *st, const struct process *p)
 
 struct known_process *store_known(struct store *st, uint32_t process, bool add)
 {
-	uint32_t lo = 0, hi = st->known_n, mid;
+	size_t at = first_where(i, 0, st->known_n, st->known[i].id >= process);
 
-	while (lo < hi) {
-		mid = lo + (hi - lo) / 2;
-		if (st->known[mid].id < process)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo < st->known_n && st->known[lo].id == process)
-		return &st->known[lo];
+	if (at < st->known_n && st->known[at].id == process)
+		return &st->known[at];
 	if (!add)
 		return NULL;
 	if (vec_more(&st->known, st->known_n, sizeof(*st->known)) < 0)
 		return NULL;
-	memmove(&st->known[lo + 1], &st->known[lo], (st->known_n++ - lo) * sizeof(*st->known));
-	st->known[lo] =
+	memmove(&st->known[at + 1], &st->known[at], (st->known_n++ - at) * sizeof(*st->known));
+	st->known[at] =
 		(struct known_process){ .id = process, .wall_offset_ns = st->wall_offset_ns };
-	return &st->known[lo];
+	return &st->known[at];
 }
 
 static bool track_of(void *arg, uint64_t hash, uint64_t value)
@@ -280,13 +273,7 @@ static int64_t wall(struct store *st, uint32_t process, uint64_t ns)
 	k = store_known(st, process, false);
 	v = ns + (uint64_t)(k ? k->wall_offset_ns : st->wall_offset_ns);
 	pthread_mutex_unlock(&st->mem_lock);
-	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
-}
-
-/* Times are compared by SQLite as signed numbers. */
-static int64_t ns(uint64_t v)
-{
-	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
+	return store_ns(v);
 }
 
 int store_put_row(struct store *st, const uint8_t *row, size_t len)
@@ -303,7 +290,7 @@ int store_put_row(struct store *st, const uint8_t *row, size_t len)
 	if (s.type == SEAL_TRACK || s.type == SEAL_WINDOW || s.type == SEAL_STEPS)
 		sqlite3_bind_int64(put, 3, s.owner);
 	if (s.type == SEAL_WINDOW || s.type == SEAL_STEPS) {
-		sqlite3_bind_int64(put, 4, ns(s.t0_ns));
+		sqlite3_bind_int64(put, 4, store_ns(s.t0_ns));
 		sqlite3_bind_int64(put, 5, wall(st, s.owner, s.t0_ns));
 	}
 	return store_run(st, put);
@@ -361,8 +348,8 @@ static int put_blob(struct store *st, const struct seal *s)
 		st->oldest_wall = 0;
 	sqlite3_bind_int64(blob, 1, (int64_t)s->row);
 	sqlite3_bind_int64(blob, 2, s->owner);
-	sqlite3_bind_int64(blob, 3, ns(s->t0_ns));
-	sqlite3_bind_int64(blob, 4, ns(s->t1_ns));
+	sqlite3_bind_int64(blob, 3, store_ns(s->t0_ns));
+	sqlite3_bind_int64(blob, 4, store_ns(s->t1_ns));
 	sqlite3_bind_int64(blob, 5, w);
 	sqlite3_bind_int64(blob, 6, s->count);
 	sqlite3_bind_int64(blob, 7, s->records);

@@ -6,11 +6,6 @@
 #include "base/utf8.h"
 #include "export/walk.h"
 
-static const char *const kind_word[EVENT_MAX] = {
-#define EVENT(num, NAME, text, has) [num] = text,
-#include "model/event.tbl.h"
-};
-
 static const char *const copy_word[16] = { "", "HtoD", "DtoH", "DtoD", "HtoH", "PtoP" };
 
 static void put_text(struct sink *s, const char *text)
@@ -90,7 +85,7 @@ static void put_event(struct walk *w, const struct event *e)
 	char room[64];
 
 	put_place(w, &w->t->track[e->track]);
-	sink_str(s, kind_word[e->kind] ? kind_word[e->kind] : "?");
+	sink_str(s, event_word(e->kind));
 	sink_byte(s, ',');
 	put_text(s, walk_event_name(w, e, room, sizeof(room)));
 	sink_byte(s, ',');

@@ -16,8 +16,11 @@ const struct export_kind export_kinds[EXPORT_COUNT] = {
 };
 
 static export_fn *const writers[EXPORT_COUNT] = {
-	[EXPORT_PERFETTO] = export_perfetto, [EXPORT_KINETO] = export_kineto,
-	[EXPORT_PPROF] = export_pprof,       [EXPORT_COLLAPSED] = export_collapsed,
+	[EXPORT_PERFETTO] = export_perfetto,
+	[EXPORT_KINETO] = export_kineto,
+	[EXPORT_PPROF] = export_pprof,
+	[EXPORT_COLLAPSED] = export_collapsed,
+	[EXPORT_OTLP_PROFILE] = export_otlp_profile,
 	[EXPORT_CSV] = export_csv,
 };
 

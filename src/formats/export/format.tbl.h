@@ -9,6 +9,7 @@ FORMAT(PERFETTO,  "perfetto",  ".pftrace",   EXPORT_BINARY,             "ui.perf
 FORMAT(KINETO,    "kineto",    ".json",      EXPORT_ONE,                "HTA, TensorBoard, chrome://tracing")
 FORMAT(PPROF,     "pprof",     ".pb",        EXPORT_BINARY | EXPORT_GZ, "go tool pprof, speedscope")
 FORMAT(COLLAPSED, "collapsed", ".collapsed", 0,                         "flame graphs, speedscope")
+FORMAT(OTLP_PROFILE, "otlp-profile", ".otlp", EXPORT_BINARY,            "OpenTelemetry (v1development)")
 FORMAT(CSV,       "csv",       ".csv",       0,                         "tables")
 /* clang-format on */
 #undef FORMAT

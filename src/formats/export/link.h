@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * link.h - maps GPU work to its launch, and to the ranges around it: (process, correlation) ->
- * launch.
- */
+/* link.h - from GPU work to its launch and the ranges around it, by process and correlation. */
 #pragma once
 
 #include <stdbool.h>

@@ -46,11 +46,6 @@ static const char *const annotations[] = {
 #include "export/annotation.tbl.h"
 };
 
-static const char *const categories[EVENT_MAX] = {
-#define EVENT(num, NAME, text, has) [num] = text,
-#include "model/event.tbl.h"
-};
-
 /* One track: the ends of the slices that are open on it. */
 struct open_slices {
 	uint64_t end[DEPTH_MAX];
@@ -433,6 +428,8 @@ static bool put_event(struct perfetto *p, const struct event *ev)
 		return counter(p, ev);
 	case EVENT_FLOW:
 		return false; /* between ids of ranges that are not here */
+	case EVENT_SAMPLE:
+		return false; /* a moment, whatever time it stands for: of formats of stacks */
 	case EVENT_MARK:
 	case EVENT_ALLOC:
 		return instant(p, ev);
@@ -474,8 +471,8 @@ static void put_head(const struct perfetto *p)
 	     i++, flags = NEEDS_STATE)
 		put_interned(p, INTERNED_ANNOTATION, i, annotations[i], flags);
 	for (uint32_t i = 1; i < EVENT_MAX; i++)
-		if (categories[i])
-			put_interned(p, INTERNED_CATEGORY, i, categories[i], NEEDS_STATE);
+		if (*event_word(i) != '?')
+			put_interned(p, INTERNED_CATEGORY, i, event_word(i), NEEDS_STATE);
 }
 
 static int put_file(struct perfetto *p)

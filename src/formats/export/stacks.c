@@ -9,8 +9,10 @@
 #include "export/stacks.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "base/utf8.h"
+#include "export/host.h"
 
 #define NO_LAUNCH "(launch not seen)"
 
@@ -183,6 +185,14 @@ static void put_frame(struct sink *s, const char *text)
 		sink_byte(s, *text == ';' ? ':' : (unsigned char)*text < 0x20 ? ' ' : *text);
 }
 
+static void put_rank(struct walk *w, uint32_t file)
+{
+	char room[64];
+
+	put_frame(w->s, stacks_text(w, STACKS_MADE | (MADE_RANK + file), room, sizeof(room)));
+	sink_byte(w->s, ';');
+}
+
 static int collapsed_line(struct walk *w, void *arg, const uint32_t *frame, size_t depth,
 			  const struct stack_node *leaf)
 {
@@ -198,7 +208,51 @@ static int collapsed_line(struct walk *w, void *arg, const uint32_t *frame, size
 	return w->s->err;
 }
 
+/* A stack of a thread, from the bottom up; what it waited for stands on top. */
+static void host_line(struct walk *w, const struct host_row *r, const char *below)
+{
+	struct stack_row s = trace_stack(w->t, r->stack);
+	char line[16];
+
+	if (w->o->file < 0 && w->t->files > 1)
+		put_rank(w, w->t->process[w->t->track[r->track].process].file);
+	sink_str(w->s, below);
+	put_frame(w->s, host_thread(w->t, r->track, (char[160]){ 0 }, 160));
+	for (uint32_t i = s.n; i-- > 0;) {
+		const struct stack_frame *f = &s.frame[i];
+		const char *file = f->file ? trace_text(w->t, f->file) : "";
+
+		sink_byte(w->s, ';');
+		put_frame(w->s, host_name(w->t, f->name));
+		if (*file) {
+			sink_str(w->s, " (");
+			put_frame(w->s, strrchr(file, '/') ? strrchr(file, '/') + 1 : file);
+			snprintf(line, sizeof(line), f->line ? ":%u)" : ")", f->line);
+			sink_str(w->s, line);
+		}
+	}
+	if (r->state != SAMPLE_RUNNING) {
+		sink_str(w->s, ";[");
+		sink_str(w->s, sample_state_word((enum sample_state)r->state));
+		sink_byte(w->s, ']');
+	}
+	sink_byte(w->s, ' ');
+	sink_u64(w->s, r->ns);
+	sink_byte(w->s, '\n');
+	w->n->stacks++;
+}
+
 int export_collapsed(struct walk *w)
 {
-	return stacks_each(w, collapsed_line, NULL);
+	struct host h;
+	int err = stacks_each(w, collapsed_line, NULL);
+	bool gpu = w->n->stacks;
+
+	err = err ? err : host_init(&h, w);
+	if (err)
+		return err;
+	for (size_t i = 0; i < h.rows && !w->s->err; i++)
+		host_line(w, &h.row[i], gpu ? "(threads);" : "");
+	host_fini(&h);
+	return w->s->err;
 }

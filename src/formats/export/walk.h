@@ -34,4 +34,5 @@ int walk_step(struct walk *w, const struct event *e);
 const char *walk_event_name(const struct walk *w, const struct event *e, char *room, size_t cap);
 
 typedef int export_fn(struct walk *w);
-export_fn export_perfetto, export_kineto, export_pprof, export_collapsed, export_csv;
+export_fn export_perfetto, export_kineto, export_pprof, export_collapsed, export_csv,
+	export_otlp_profile;

@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 
 #define INSTS_MAX (1u << 22)
@@ -188,20 +189,10 @@ static int comp_by_id(const void *a, const void *b)
 
 const struct hlo_inst *hlo_inst(const struct hlo_module *m, uint64_t id)
 {
-	size_t lo = 0, hi = m->insts;
+	size_t at = first_where(i, 0, m->insts, m->inst[m->by_id[i]].id >= id);
+	const struct hlo_inst *found = at < m->insts ? &m->inst[m->by_id[at]] : NULL;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct hlo_inst *i = &m->inst[m->by_id[mid]];
-
-		if (i->id == id)
-			return i;
-		if (i->id < id)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return NULL;
+	return found && found->id == id ? found : NULL;
 }
 
 struct hlo_comp *hlo_comp(struct hlo_module *m, uint64_t id)
@@ -281,11 +272,8 @@ static int by_name(const void *a, const void *b)
 	const struct hlo_work *x = a, *y = b;
 	size_t n = (size_t)(x->name.end - x->name.p), k = (size_t)(y->name.end - y->name.p);
 
-	if (x->program != y->program)
-		return x->program < y->program ? -1 : 1;
-	if (n != k)
-		return n < k ? -1 : 1;
-	return n ? memcmp(x->name.p, y->name.p, n) : 0;
+	return cmp_num(x->program, y->program) ?: cmp_num(n, k) ?:
+	       (n ? memcmp(x->name.p, y->name.p, n) : 0);
 }
 
 const struct hlo_work *hlo_find(struct hlo *h, uint64_t program, const struct pb *name)

@@ -3,7 +3,6 @@
  * hlo_cost.c - the cost of an operation, see hlo.h. A call of exp() and the like counts as one
  * operation; HloCostAnalysis has a separate sum for these. A sum that overflows is unknown.
  */
-#include <stdlib.h>
 
 #include "import/hlo.h"
 

@@ -144,6 +144,18 @@ static int settle(struct trace *t, const struct importing *im, int err)
 	return 0;
 }
 
+/* `err`: of opening the source, which is closed here. */
+static int import_opened(struct importing im, struct source *src, int err, bool file)
+{
+	err = err ? err : trace_file_add(im.t, im.path, &im.file);
+	if (err < 0)
+		import_say(im.why, err, "%s: %s", im.path, strerror(-err));
+	else
+		err = settle(im.t, &im, import_source(&im, src, file));
+	source_close(src);
+	return err;
+}
+
 static int import_file(struct trace *t, const char *path, const struct import_opts *o,
 		       struct import_why *why)
 {
@@ -151,15 +163,7 @@ static int import_file(struct trace *t, const char *path, const struct import_op
 	struct source *src = NULL;
 	int err = source_open(&src, path);
 
-	if (err < 0)
-		return import_say(why, err, "%s: %s", path, strerror(-err));
-	err = trace_file_add(t, path, &im.file);
-	if (err < 0)
-		import_say(why, err, "%s: %s", path, strerror(-err));
-	else
-		err = settle(t, &im, import_source(&im, src, strcmp(path, "-") != 0));
-	source_close(src);
-	return err;
+	return import_opened(im, src, err, strcmp(path, "-") != 0);
 }
 
 int import_bytes(struct trace *t, const char *path, const void *bytes, size_t len,
@@ -169,12 +173,7 @@ int import_bytes(struct trace *t, const char *path, const void *bytes, size_t le
 	struct source *src = NULL;
 	int err = source_open_bytes(&src, bytes, len);
 
-	if (err < 0)
-		return import_say(why, err, "%s: %s", path, strerror(-err));
-	err = trace_file_add(t, path, &im.file);
-	err = err ? err : settle(t, &im, import_source(&im, src, false));
-	source_close(src);
-	return err;
+	return import_opened(im, src, err, false);
 }
 
 /* Files that are no traces are passed over as long as one is. */

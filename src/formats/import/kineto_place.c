@@ -12,6 +12,7 @@
 
 #include "base/hash.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "base/vec.h"
 #include "import/kineto.h"
 
@@ -214,12 +215,9 @@ int kineto_place_meta(struct kineto_in *k)
 static int by_place(const void *a, const void *b)
 {
 	const struct meta *x = a, *y = b;
+	int order = cmp_num(y->process, x->process) ?: cmp_num(x->pid, y->pid);
 
-	if (x->process != y->process)
-		return x->process ? -1 : 1;
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return x->process || x->tid == y->tid ? 0 : (x->tid < y->tid ? -1 : 1);
+	return order || x->process ? order : cmp_num(x->tid, y->tid);
 }
 
 static uint32_t meta_name(const struct kineto_in *k, struct meta key)

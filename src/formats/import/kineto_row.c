@@ -6,7 +6,6 @@
  * category needs are parsed. Keys are found in a table of their own by length, first and last byte.
  */
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/vec.h"
 #include "import/kineto.h"

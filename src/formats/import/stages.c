@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/json_read.h"
+#include "base/order.h"
 #include "base/vec.h"
 
 #define US 1000.0 /* times are microseconds */
@@ -144,9 +145,7 @@ static int by_track(const void *a, const void *b)
 {
 	const struct track *x = a, *y = b;
 
-	if (x->pid != y->pid)
-		return x->pid < y->pid ? -1 : 1;
-	return x->tid < y->tid ? -1 : x->tid > y->tid;
+	return cmp_num(x->pid, y->pid) ?: cmp_num(x->tid, y->tid);
 }
 
 static int add_span(struct stages *s, const struct raw *r)
@@ -214,11 +213,7 @@ static int by_step(const void *a, const void *b)
 {
 	const struct span *x = a, *y = b;
 
-	if (x->step != y->step)
-		return x->step < y->step ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return x->from < y->from ? -1 : x->from > y->from;
+	return cmp_num(x->step, y->step) ?: cmp_num(x->rank, y->rank) ?: cmp_num(x->from, y->from);
 }
 
 static void put_coll(const struct stages *s, struct step_rec *r, const struct span *e, double begin)

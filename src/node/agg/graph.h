@@ -26,9 +26,7 @@ void graphs_free(struct graphs *g); /* NULL is allowed */
 /* `count` executions of dur_ns each, that ended with the launch. */
 typedef void graphs_fn(void *arg, const struct event *e, uint32_t count);
 
-/*
- * Learns from the nodes among `ev`, and calls fn with the kernels of each launch that is one event.
- */
+/* Learns from the nodes in `ev`; calls fn with the kernels of each launch that is one event. */
 void graphs_take(struct graphs *g, const struct event *ev, size_t n, graphs_fn *fn, void *arg);
 
 /* Launches that are one event and whose graph was not known. */

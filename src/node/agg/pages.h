@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * pages.h - zeroed memory that is not resident until touched, for tables sized for the worst case.
- */
+/* pages.h - zeroed memory, resident only once touched: tables sized for the worst case. */
 #pragma once
 
 #include <stddef.h>

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "agg/stepper_priv.h"
+#include "base/order.h"
 
 #define COLL_WAIT_NS  2000000000ull
 #define COLL_GROUP_NS 200000ull  /* sends and receives of one group are enqueued within */
@@ -77,22 +78,15 @@ static int by_start(const void *a, const void *b)
 {
 	const struct step_coll *x = a, *y = b;
 
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->sequence < y->sequence ? -1 : x->sequence > y->sequence;
+	return cmp_num(x->start_ns, y->start_ns) ?: cmp_num(x->sequence, y->sequence);
 }
 
 static int by_slot(const void *a, const void *b)
 {
 	const struct step_coll *x = a, *y = b;
 
-	if (x->comm != y->comm)
-		return x->comm < y->comm ? -1 : 1;
-	if (x->op != y->op)
-		return x->op < y->op ? -1 : 1;
-	if (x->sequence != y->sequence)
-		return x->sequence < y->sequence ? -1 : 1;
-	return by_start(a, b);
+	return cmp_num(x->comm, y->comm) ?: cmp_num(x->op, y->op) ?:
+	       cmp_num(x->sequence, y->sequence) ?: by_start(a, b);
 }
 
 /* --- kernels --- */

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * stepper.c - collects the events that a step record needs, and builds the record; see stepper.h.
- */
+/* stepper.c - collects the events of a step's record, and builds it; see stepper.h. */
 #include "agg/stepper.h"
 
 #include <errno.h>
@@ -101,7 +99,7 @@ static void make_room(struct stepper *s)
 	s->forgot += cut;
 }
 
-void stepper_key(struct stepper *s, uint64_t at, uint64_t with)
+static void stepper_key(struct stepper *s, uint64_t at, uint64_t with)
 {
 	if (s->keys == STEPPER_KEYS)
 		make_room(s);

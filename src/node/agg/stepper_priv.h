@@ -127,17 +127,13 @@ static inline uint64_t key_with(uint64_t length, uint32_t class, enum stepper_pa
 	return (length < WITH_MAX ? length : WITH_MAX) << WITH_SHIFT | class << 4 | part;
 }
 
-void stepper_key(struct stepper *s, uint64_t at, uint64_t with);
 struct step_track *stepper_track_get(struct stepper *s, uint32_t id);
 
 /* --- step_sweep.c --- */
 
 /* Fills times, classes, counts and flags of the step [from, to); keys are sorted, and stay. */
 void step_sweep(const struct stepper *s, uint64_t from, uint64_t to, struct step_rec *r);
-/*
- * How long kernels other than communication ran in [from, to), from the spans that were made
- * before.
- */
+/* How long kernels that do not communicate ran in [from, to), by the spans made before. */
 void step_spans(struct stepper *s, uint64_t to);
 uint64_t step_ran(const struct stepper *s, uint64_t from, uint64_t to);
 /* Forgets what ended before. */

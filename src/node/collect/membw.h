@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * membw.h - memory traffic from the counters of memory controllers, where the kernel supports them.
- */
+/* membw.h - memory traffic by the memory controllers' counters, where the kernel has them. */
 #pragma once
 
 #include <stdbool.h>

@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/log.h"
 #include "collect/collect.h"
 #include "collect/emit.h"
 #include "collect/leased.h"

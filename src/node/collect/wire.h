@@ -40,10 +40,7 @@ _Static_assert(sizeof(struct wire_head) == 12, "the head is on the wire");
 
 #define WIRE_FRAME (sizeof(struct wire_head) + WIRE_BODY)
 
-/*
- * Callbacks for the contents of frames. Any may be NULL. A result other than 0 ends reading with
- * it.
- */
+/* Called for the contents of frames; any may be NULL. A result other than 0 ends reading. */
 struct wire_fns {
 	int (*hello)(void *arg, const char *name, uint32_t interval_ms);
 	int (*series)(void *arg, uint32_t number, const struct series *s);

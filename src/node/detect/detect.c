@@ -170,10 +170,7 @@ static void add_memory(struct detect *d, uint64_t low, uint64_t count, uint64_t 
 		    now_ns, fn, arg);
 }
 
-/*
- * Communication kernels wait for other ranks: their duration says nothing about the kernel or this
- * GPU.
- */
+/* Communication kernels wait for other ranks: their duration tells nothing of this GPU. */
 void detect_window(struct detect *d, const struct window *w, const struct detect_names *names,
 		   uint64_t now_ns, alarm_fn *fn, void *arg)
 {

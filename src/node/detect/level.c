@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 #define CLIP      3.0
 #define SLACK     1.5   /* deviations below it shrink the sum */
 #define HEIGHT    13.0  /* docs/decisions/0022: less than one false alarm in 1e9 values */
@@ -16,19 +18,12 @@ static const struct {
 	uint32_t warm, learn, last; /* last: whose median must have moved by the gate */
 } paces[] = { [LEVEL_VALUES] = { 10, LEVEL_LEARN, LEVEL_LAST }, [LEVEL_PIECES] = { 3, 24, 8 } };
 
-static int by_value(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static double median(const float *v, uint32_t n)
 {
 	float sorted[LEVEL_LEARN];
 
 	memcpy(sorted, v, n * sizeof(*v));
-	qsort(sorted, n, sizeof(*sorted), by_value);
+	qsort(sorted, n, sizeof(*sorted), cmp_float);
 	return ((double)sorted[(n - 1) / 2] + (double)sorted[n / 2]) / 2;
 }
 

@@ -29,8 +29,5 @@ struct level {
 	double was, is;      /* medians before and after the last reported change */
 };
 
-/*
- * gate: the smallest ratio that matters, 1.1 is ten percent. Values that are not above 0 are
- * ignored.
- */
+/* gate: the least ratio that matters, 1.1 is ten percent. Values not above 0 are ignored. */
 enum level_move level_add(struct level *l, double value, double gate, enum level_pace pace);

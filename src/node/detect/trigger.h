@@ -43,7 +43,7 @@ struct quantity_row {
 
 extern const struct quantity_row quantity_table[QUANTITIES];
 
-enum stat { STAT_NOW, STAT_P50, STAT_P90, STAT_P99, STAT_MEAN, STATS };
+enum trigger_stat { STAT_NOW, STAT_P50, STAT_P90, STAT_P99, STAT_MEAN, STATS };
 
 struct trigger {
 	struct trigger_op {

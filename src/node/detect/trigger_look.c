@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * trigger_look.c - evaluates a trigger: values of quantities, and arithmetic on a stack; see
- * trigger.h.
- */
+/* trigger_look.c - evaluates a trigger: quantities, arithmetic on a stack; see trigger.h. */
 #include "detect/trigger.h"
 
 #include <math.h>
@@ -10,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "detect/trigger_op.h"
 
 /* --- values --- */
@@ -39,13 +37,6 @@ void trigger_meter_init(struct trigger_meter *m, const struct trigger *t)
 	}
 }
 
-static int by_value(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 static void make_stats(struct gauge *g)
 {
 	static const double share[STATS] = {
@@ -55,7 +46,7 @@ static void make_stats(struct gauge *g)
 	double sum = 0;
 
 	memcpy(sorted, g->ring, g->n * sizeof(*sorted));
-	qsort(sorted, g->n, sizeof(*sorted), by_value);
+	qsort(sorted, g->n, sizeof(*sorted), cmp_float);
 	for (uint32_t i = 0; i < g->n; i++)
 		sum += (double)sorted[i];
 	for (int i = STAT_P50; i <= STAT_P99; i++)

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
+
 #define CLIP  2.5  /* a pair that is further off counts no more than this many scales */
 #define RHO   0.04 /* where the sequence is narrowest: about 1 / RHO pairs of one scale */
 #define LEAST 1e-5 /* scale of pairs that agree to the last digit */
@@ -18,13 +20,6 @@ void meter_init(struct trial_meter *m, struct aon_trial t, uint64_t seed)
 void meter_spoil(struct trial_meter *m)
 {
 	m->spoilt = true;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-
-	return x < y ? -1 : x > y;
 }
 
 static double block_mean(const float *log_ns, uint32_t n)
@@ -41,7 +36,7 @@ static double half_median(const float *v, uint32_t n)
 	float some[AON_TRIAL_BLOCK_MAX / 2 + 1];
 
 	memcpy(some, v, n * sizeof(*v));
-	qsort(some, n, sizeof(*some), by_value);
+	qsort(some, n, sizeof(*some), cmp_float);
 	return ((double)some[(n - 1) / 2] + (double)some[n / 2]) / 2;
 }
 
@@ -67,7 +62,7 @@ static void close_pair(struct trial_meter *m, struct pair *out)
 	for (int i = 0; i < 2; i++) {
 		float *v = m->log_ns[i];
 
-		qsort(v, n, sizeof(*v), by_value);
+		qsort(v, n, sizeof(*v), cmp_float);
 		median[i] = ((double)v[(n - 1) / 2] + (double)v[n / 2]) / 2;
 		low[i] = (double)v[n / 5];
 		mean[i] = block_mean(v, n);
@@ -110,19 +105,6 @@ bool meter_step(struct trial_meter *m, uint64_t step, uint64_t dur_ns, struct pa
 }
 
 /* --- */
-
-static int by_double(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-static double median_of(double *v, uint32_t n)
-{
-	qsort(v, n, sizeof(*v), by_double);
-	return (v[(n - 1) / 2] + v[n / 2]) / 2;
-}
 
 double estimate_noise(const struct estimate *e)
 {

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * govern.c - moves between fidelity levels: down at once and as far as needed, up one level at a
- * time and with patience.
- */
+/* govern.c - moves between fidelity levels: down at once, up one at a time and with patience. */
 #include "govern/govern.h"
 
 #define ROOM 0.7 /* of the budget: a fidelity level that promises less than this is worth trying */

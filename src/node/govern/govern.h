@@ -88,10 +88,7 @@ struct govern_in {
 	enum fidelity top;        /* as far up as settings allow */
 };
 
-/*
- * Whether the whole measured interval fits the budget, on a fidelity level that records one of
- * `duty` blocks.
- */
+/* Whether the whole measured interval fits the budget, if one of `duty` blocks is recorded. */
 static inline bool govern_shown(const struct govern_in *in, double duty)
 {
 	return in->budget <= 0 || (in->measured.known && in->measured.hi / duty + in->residual <=

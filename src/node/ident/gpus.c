@@ -3,27 +3,14 @@
 #include "ident/gpus.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/num.h"
 #include "ident/word.h"
-
-/* Bytes read, at most cap - 1, and a NUL. */
-static size_t slurp(const char *path, char *out, size_t cap)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	ssize_t n = fd < 0 ? 0 : read(fd, out, cap - 1);
-
-	if (fd >= 0)
-		close(fd);
-	out[n > 0 ? n : 0] = '\0';
-	return n > 0 ? (size_t)n : 0;
-}
 
 /* What stands behind "key:" and spaces, to the line's end; spaces within become dashes. */
 static void field(const char *text, const char *key, char *out, size_t cap)
@@ -63,7 +50,7 @@ void gpus_load(struct gpus *g, const char *dir)
 		if (e->d_name[0] == '.' || strlen(e->d_name) >= sizeof(to->bus) ||
 		    snprintf(path, sizeof(path), "%s/%s/information", dir, e->d_name) >=
 			    (int)sizeof(path) ||
-		    !slurp(path, text, sizeof(text)))
+		    file_text(AT_FDCWD, path, text, sizeof(text)) <= 0)
 			continue;
 		snprintf(to->bus, sizeof(to->bus), "%.15s", e->d_name);
 		field(text, "GPU UUID:", to->uuid, sizeof(to->uuid));
@@ -86,7 +73,7 @@ void gpus_node(const struct gpus *g, const char *dir, struct node_ident *n)
 		if (strcmp(g->gpu[i].model, g->gpu[0].model))
 			snprintf(n->gpu_model, sizeof(n->gpu_model), "several");
 	if (!*dir || snprintf(path, sizeof(path), "%s/../version", dir) >= (int)sizeof(path) ||
-	    !slurp(path, text, sizeof(text)))
+	    file_text(AT_FDCWD, path, text, sizeof(text)) <= 0)
 		return;
 	/* "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54.15  Tue ..." */
 	at = strstr(text, "Module");

@@ -9,14 +9,11 @@
  */
 #include "ident/kubelet.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/json_read.h"
 #include "ident/word.h"
 
@@ -112,25 +109,15 @@ void kubelet_devices(const char *text, size_t len, const char *pod_uid, char *ou
 
 int kubelet_load(const char *path, const char *pod_uid, char *out, size_t cap)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err = 0;
-	struct stat sb;
-	char *text = NULL;
-	ssize_t n = 0;
+	char *text;
+	size_t len;
+	int err = file_regular(&text, &len, AT_FDCWD, path, 0, KUBELET_BYTES_MAX);
 
 	*out = '\0';
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &sb) < 0 || !S_ISREG(sb.st_mode) || sb.st_size > KUBELET_BYTES_MAX)
-		err = -EINVAL;
-	if (!err && !(text = malloc((size_t)sb.st_size + JSON_PAD)))
-		err = -ENOMEM;
-	if (!err && (n = read(fd, text, (size_t)sb.st_size)) < 0)
-		err = -errno;
-	close(fd);
-	if (!err) {
-		memset(text + n, '"', JSON_PAD);
-		kubelet_devices(text, (size_t)n, pod_uid, out, cap);
-	}
+	if (err < 0)
+		return err;
+	memset(text + len, '"', JSON_PAD);
+	kubelet_devices(text, len, pod_uid, out, cap);
 	free(text);
-	return err;
+	return 0;
 }

@@ -10,12 +10,9 @@
 #include "ident/pods.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/pb.h"
 #include "ident/word.h"
 
@@ -166,21 +163,8 @@ bool pods_owner(const char *text, const char *device, char namespace[PODS_NAME],
 
 char *pods_load(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW);
-	struct stat sb;
-	char *text = NULL;
-	ssize_t n = -1;
+	char *text;
+	size_t len;
 
-	if (fd < 0)
-		return NULL;
-	if (fstat(fd, &sb) == 0 && S_ISREG(sb.st_mode) && sb.st_size <= PODS_BYTES_MAX &&
-	    (text = malloc((size_t)sb.st_size + 1)))
-		n = read(fd, text, (size_t)sb.st_size);
-	close(fd);
-	if (n < 0) {
-		free(text);
-		return NULL;
-	}
-	text[n] = '\0';
-	return text;
+	return file_regular(&text, &len, AT_FDCWD, path, O_NOFOLLOW, PODS_BYTES_MAX) ? NULL : text;
 }

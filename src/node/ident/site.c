@@ -3,15 +3,14 @@
 #include "ident/site.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "base/file.h"
+#include "base/fmt.h"
 #include "ident/word.h"
 
 #define WORD_MAX 256u
@@ -223,25 +222,16 @@ int site_read(struct node_ident *n, const char *text, size_t len, struct site_wh
 
 int site_load(struct node_ident *n, const char *path, struct site_why *why)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), err = 0;
-	struct stat sb;
-	char *text = NULL;
-	ssize_t got = 0;
+	char *text;
+	size_t len;
+	int err = file_regular(&text, &len, AT_FDCWD, path, 0, SITE_BYTES_MAX);
 
 	*why = (struct site_why){ 0 };
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &sb) < 0 || !S_ISREG(sb.st_mode) || sb.st_size > SITE_BYTES_MAX) {
-		snprintf(why->text, sizeof(why->text), "expected a file of at most %u bytes",
-			 SITE_BYTES_MAX);
-		err = -EINVAL;
-	}
-	if (!err && !(text = malloc((size_t)sb.st_size + 1)))
-		err = -ENOMEM;
-	if (!err && (got = read(fd, text, (size_t)sb.st_size)) < 0)
-		err = -errno;
-	close(fd);
-	err = err ? err : site_read(n, text, (size_t)got, why);
+	if (err == -EFBIG)
+		return why_say(why, -EINVAL, "expected a file of at most %u bytes", SITE_BYTES_MAX);
+	if (err < 0)
+		return err;
+	err = site_read(n, text, len, why);
 	free(text);
 	return err;
 }

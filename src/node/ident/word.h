@@ -7,8 +7,5 @@
 
 /* Letters, digits and . _ : - ; with `list`, also commas and slashes between them. */
 bool ident_char(char c, bool list);
-/*
- * Copies `len` bytes: "" if any of them is no ident_char(), or if they do not fit: half a name is
- * another name.
- */
+/* Copies `len` bytes; "" if one is no ident_char() or they do not fit: half a name is another. */
 void ident_word(char *out, size_t cap, const char *text, size_t len, bool list);

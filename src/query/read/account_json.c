@@ -27,34 +27,28 @@ void account_json(struct json *j, const char *key, const struct account *a)
 
 void overhead_json(struct json *j, const char *key, const struct overhead *o)
 {
-	bool known = o->pairs != 0;
+	bool known = o->pairs != 0, level = o->fidelity < FIDELITY_LEVELS;
+	const char *word = level ? fidelity_table[o->fidelity].word : NULL;
 
 	if (!o->steps) {
 		json_null(j, key);
 		return;
 	}
-	json_open(j, key, '{');
-	json_members(j, J_STR("measured_by", o->by == OVERHEAD_BY_LAUNCHES ? "launches" : "steps"),
-		     J_REAL("slowdown", known ? o->mid / 1e6 : 0.0 / 0.0),
-		     J_REAL("slowdown_lo", known ? o->lo / 1e6 : 0.0 / 0.0),
-		     J_REAL("slowdown_hi", known ? o->hi / 1e6 : 0.0 / 0.0),
-		     J_REAL("slowdown_mean", known ? o->mean / 1e6 : 0.0 / 0.0),
-		     J_REAL("fixed_cost", o->residual / 1e6));
-	json_real(j, "stays_on", o->residual / 1e6); /* the key until 0.1 */
-	json_members(j, J_REAL("accounted", o->accounted / 1e6),
-		     J_REAL("record_ns", o->emit_ps ? o->emit_ps / 1e3 : 0.0 / 0.0),
-		     J_REAL("budget", o->budget ? o->budget / 1e6 : 0.0 / 0.0),
-		     J_U64("pairs", o->pairs));
-	json_real(j, "recorded",
-		  o->fidelity < FIDELITY_LEVELS ? 1.0 / fidelity_table[o->fidelity].duty
-						: 0.0 / 0.0);
-	json_str(j, "fidelity",
-		 o->fidelity < FIDELITY_LEVELS ? fidelity_table[o->fidelity].word : NULL);
-	json_str(j, "rung",
-		 o->fidelity < FIDELITY_LEVELS ? fidelity_table[o->fidelity].word : NULL);
-	json_members(j, J_U64("moves", o->moves), J_U64("steps", o->steps),
-		     J_U64("skipped", o->unsampled), J_U64("left_out", o->unsampled));
-	json_close(j);
+	json_object(
+		j, key, J_STR("measured_by", o->by == OVERHEAD_BY_LAUNCHES ? "launches" : "steps"),
+		J_REAL("slowdown", known ? o->mid / 1e6 : 0.0 / 0.0),
+		J_REAL("slowdown_lo", known ? o->lo / 1e6 : 0.0 / 0.0),
+		J_REAL("slowdown_hi", known ? o->hi / 1e6 : 0.0 / 0.0),
+		J_REAL("slowdown_mean", known ? o->mean / 1e6 : 0.0 / 0.0),
+		J_REAL("fixed_cost", o->residual / 1e6),
+		J_REAL("stays_on", o->residual / 1e6), /* the key until 0.1 */
+		J_REAL("accounted", o->accounted / 1e6),
+		J_REAL("record_ns", o->emit_ps ? o->emit_ps / 1e3 : 0.0 / 0.0),
+		J_REAL("budget", o->budget ? o->budget / 1e6 : 0.0 / 0.0), J_U64("pairs", o->pairs),
+		J_REAL("recorded", level ? 1.0 / fidelity_table[o->fidelity].duty : 0.0 / 0.0),
+		J_STR("fidelity", word), J_STR("rung", word), J_U64("moves", o->moves),
+		J_U64("steps", o->steps), J_U64("skipped", o->unsampled),
+		J_U64("left_out", o->unsampled));
 }
 
 void ident_json(struct json *j, const char *key, const struct ident *i)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * cuts.h - chooses cuts in time, so that the stretches of a store have about as many events each.
- */
+/* cuts.h - cuts a store in time, into stretches of about as many events each. */
 #pragma once
 
 #include <stddef.h>

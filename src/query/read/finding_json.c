@@ -3,11 +3,6 @@
 #include "insight/replay.h"
 #include "read/json.h"
 
-static const char *const kind_word[SIM_KINDS] = {
-#define SIM_KIND(NAME, word, what) [SIM_##NAME] = word,
-#include "sim/kind.tbl.h"
-};
-
 uint64_t replay_step_ns(const struct replay *r, enum family k)
 {
 	if (!r || r->with_ns[k] == REPLAY_NONE || r->with_ns[k] < 0)
@@ -55,9 +50,8 @@ static void finding_json(struct json *j, const struct trace *t, const struct fin
 {
 	json_open(j, NULL, '{');
 	json_members(j, J_U64("id", i + 1), J_STR("family", family_table[f->family].word),
-		     J_STR("title", f->title));
-	json_rank(j, "rank", f->rank);
-	json_members(j, J_U64("device", t->device[f->on->device].device),
+		     J_STR("title", f->title), J_RANK(f->rank),
+		     J_U64("device", t->device[f->on->device].device),
 		     J_U64("cost_ns", f->cost_ns / f->steps),
 		     J_STR("per", f->on->steps ? "step" : "trace"), J_REAL("share", f->share),
 		     J_STR("confidence", sure_word[f->sure]),
@@ -84,7 +78,7 @@ static void path_json(struct json *j, const struct replay *r, uint64_t t0)
 			     J_U64("tasks", r->tasks), J_U64("collectives_matched", r->meetings));
 		json_open(j, "by_kind", '{');
 		for (size_t k = 0; k < SIM_KINDS; k++)
-			json_i64(j, kind_word[k], r->by_kind[k]);
+			json_i64(j, sim_kind_word[k], r->by_kind[k]);
 		json_close(j);
 	}
 	json_close(j);

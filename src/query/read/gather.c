@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/demangle.h"
+#include "base/order.h"
 #include "base/vec.h"
 
 #define DEPTHS    32u
@@ -184,9 +185,7 @@ static int step_cmp(const void *a, const void *b)
 {
 	const struct gather_step *x = a, *y = b;
 
-	if (x->track != y->track)
-		return x->track < y->track ? -1 : 1;
-	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+	return cmp_num(x->track, y->track) ?: cmp_num(x->start_ns, y->start_ns);
 }
 
 static int on_steps(void *arg, uint32_t process, const struct event_columns *c)
@@ -222,19 +221,15 @@ static bool step_holds(const struct gather *g, size_t i, uint32_t track, uint64_
 /* Whether `t` on that track lies in a step. Ranges come in order: the last place is near. */
 static bool in_step(const struct gather *g, struct gather_track *l, uint64_t t)
 {
-	size_t lo = 0, hi = g->steps, mid;
+	const struct gather_step *s = g->step;
+	uint32_t track = l->track.id;
+	size_t next;
 
-	if (step_holds(g, l->step, l->track.id, t))
+	if (step_holds(g, l->step, track, t))
 		return true;
-	while (lo < hi) {
-		mid = lo + (hi - lo) / 2;
-		if (g->step[mid].track < l->track.id ||
-		    (g->step[mid].track == l->track.id && g->step[mid].start_ns <= t))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	l->step = lo ? lo - 1 : SIZE_MAX;
+	next = first_where(i, 0, g->steps,
+			   s[i].track > track || (s[i].track == track && s[i].start_ns > t));
+	l->step = next ? next - 1 : SIZE_MAX;
 	return step_holds(g, l->step, l->track.id, t);
 }
 
@@ -438,9 +433,7 @@ static int time_cmp(const void *a, const void *b)
 	const struct gather_row *y = *(const struct gather_row *const *)b;
 	uint64_t tx = gather_time(x), ty = gather_time(y);
 
-	if (tx != ty)
-		return tx < ty ? 1 : -1;
-	return x->count != y->count ? (x->count < y->count ? 1 : -1) : (x > y) - (x < y);
+	return cmp_num(ty, tx) ?: cmp_num(y->count, x->count) ?: cmp_num(x, y);
 }
 
 static uint32_t row_bit(const struct gather_row *r)
@@ -511,13 +504,4 @@ void account_add(struct account *into, const struct account *a)
 		into->lost[i] += a->lost[i];
 	into->untold += a->untold;
 	into->samples += a->samples;
-}
-
-uint64_t account_lost(const struct account *a)
-{
-	uint64_t sum = a->untold;
-
-	for (uint32_t i = 0; i < ACCOUNT_LOSSES; i++)
-		sum += a->lost[i];
-	return sum;
 }

@@ -104,15 +104,10 @@ bool gather_nests(uint32_t kind); /* one may be inside another on its thread */
 uint64_t gather_time(const struct gather_row *r);
 /* Whether totals of that kind are estimates, because steps were unsampled. */
 bool gather_sampled(const struct gather *g, uint32_t kind);
-/*
- * Whether windows have a verdict for any of the rows; the text of a verdict: "memory 63 %", or "-".
- */
+/* Whether windows have a verdict for any row; a verdict's text: "memory 63 %", or "-". */
 bool gather_judged(const struct gather_row *const *row, size_t n);
 char *gather_limit(const struct gather_row *r, char out[32]);
-/*
- * A quantile is clamped to the min and max that were seen, because the sketch's cell may exceed
- * them.
- */
+/* A quantile is clamped to the min and max seen: the sketch's cell may exceed them. */
 uint64_t gather_quantile(const struct gather_row *r, double q);
 /* Rows of the kinds in `kinds` (bits of enum event_kind), longest first; *total gets the sum of
  * gather_time(). Caller frees. */
@@ -127,4 +122,3 @@ const char *gather_name(const struct gather *g, const struct gather_row *r);
 char *gather_label(const struct gather *g, const struct gather_row *r, char *buf, size_t cap);
 
 void account_add(struct account *into, const struct account *a);
-uint64_t account_lost(const struct account *a);

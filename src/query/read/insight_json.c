@@ -16,11 +16,9 @@ void json_rank(struct json *j, const char *key, int32_t rank)
 static void file_json(struct json *j, const struct trace_file *f)
 {
 	json_open(j, NULL, '{');
-	json_str(j, "path", f->path);
-	json_rank(j, "rank", f->rank);
-	json_members(j, J_U64("events", f->rows), J_U64("imported", f->imported),
-		     J_U64("lost", f->lost), J_U64("left", f->left), J_U64("mended", f->mended),
-		     J_U64("tick_ns", f->tick_ns));
+	json_members(j, J_STR("path", f->path), J_RANK(f->rank), J_U64("events", f->rows),
+		     J_U64("imported", f->imported), J_U64("lost", f->lost), J_U64("left", f->left),
+		     J_U64("mended", f->mended), J_U64("tick_ns", f->tick_ns));
 	if (f->world)
 		json_u64(j, "world", (uint64_t)f->world);
 	if (f->broke_at != UINT64_MAX)
@@ -37,10 +35,10 @@ static void breakdown_json(struct json *j, const struct breakdown *b, bool swept
 		     J_U64("comm_ns", b->comm_ns), J_U64("memory_ns", b->memory_ns),
 		     J_U64("comm_overlap_ns", b->overlap_ns),
 		     J_U64("exposed_comm_ns", b->exposed_comm_ns),
-		     J_U64("exposed_copy_ns", b->exposed_copy_ns), J_U64("kernels", b->kernels));
-	/* A sweep did not look at launches. */
-	json_maybe(j, "attributed_kernels", !swept, (int64_t)b->attributed);
-	json_members(j, J_U64("copies", b->copies), J_U64("memsets", b->memsets),
+		     J_U64("exposed_copy_ns", b->exposed_copy_ns), J_U64("kernels", b->kernels),
+		     /* A sweep did not look at launches. */
+		     J_U64_IF("attributed_kernels", !swept, b->attributed),
+		     J_U64("copies", b->copies), J_U64("memsets", b->memsets),
 		     J_U64("gaps", b->gaps));
 }
 
@@ -92,8 +90,8 @@ static void device_json(struct json *j, const struct insight *in, const struct i
 	const struct trace_device *td = &in->t->device[d->device];
 
 	json_open(j, NULL, '{');
-	json_rank(j, "rank", d->rank);
-	json_members(j, J_U64("pid", in->t->process[td->process].pid), J_U64("device", td->device),
+	json_members(j, J_RANK(d->rank), J_U64("pid", in->t->process[td->process].pid),
+		     J_U64("device", td->device),
 		     J_STR("name", td->name ? trace_text(in->t, td->name) : NULL));
 	breakdown_json(j, &d->b, in->swept);
 	if (!in->swept)
@@ -120,9 +118,9 @@ void insight_devices_json(struct json *j, const struct insight *in)
 		const struct trace_track *l = &in->t->track[s->track];
 
 		json_open(j, NULL, '{');
-		json_rank(j, "rank", insight_rank(in->t, l->process));
-		json_u64(j, "device", in->t->device[l->device].device);
-		json_u64(j, "stream", l->stream);
+		json_members(j, J_RANK(insight_rank(in->t, l->process)),
+			     J_U64("device", in->t->device[l->device].device),
+			     J_U64("stream", l->stream));
 		breakdown_json(j, &s->b, in->swept);
 		if (!in->swept)
 			launch_json(j, &s->launch, s->b.span_ns);
@@ -160,8 +158,7 @@ void insight_rows_json(struct json *j, const char *key, const struct insight *in
 		const struct insight_row *r = &tab->row[i];
 
 		json_open(j, NULL, '{');
-		json_rank(j, "rank", r->rank);
-		json_str(j, "name", trace_text(in->t, r->name));
+		json_members(j, J_RANK(r->rank), J_STR("name", trace_text(in->t, r->name)));
 		if (by == ROLL_KERNEL)
 			json_str(j, "class", class_word[r->class]);
 		json_members(j, J_U64("count", r->count), J_U64("total_ns", r->total_ns),
@@ -185,15 +182,12 @@ void insight_steps_json(struct json *j, const struct insight *in, uint64_t t0, s
 	for (size_t i = from; i < end; i++) {
 		const struct insight_step *s = &in->step[i];
 
-		json_open(j, NULL, '{');
-		json_rank(j, "rank", s->rank);
-		json_members(j, J_U64("step", s->number), J_U64("start_ns", since(s->start_ns, t0)),
-			     J_U64("dur_ns", s->dur_ns), J_U64("input_ns", s->input_ns),
-			     J_U64("busy_ns", s->b.busy_ns), J_U64("idle_ns", s->b.idle_ns),
-			     J_U64("compute_ns", s->b.compute_ns), J_U64("comm_ns", s->b.comm_ns),
-			     J_U64("memory_ns", s->b.memory_ns),
-			     J_U64("exposed_comm_ns", s->b.exposed_comm_ns));
-		json_close(j);
+		json_object(j, NULL, J_RANK(s->rank), J_U64("step", s->number),
+			    J_U64("start_ns", since(s->start_ns, t0)), J_U64("dur_ns", s->dur_ns),
+			    J_U64("input_ns", s->input_ns), J_U64("busy_ns", s->b.busy_ns),
+			    J_U64("idle_ns", s->b.idle_ns), J_U64("compute_ns", s->b.compute_ns),
+			    J_U64("comm_ns", s->b.comm_ns), J_U64("memory_ns", s->b.memory_ns),
+			    J_U64("exposed_comm_ns", s->b.exposed_comm_ns));
 	}
 	json_close(j);
 }
@@ -205,8 +199,8 @@ void insight_memory_json(struct json *j, const struct insight *in, uint64_t t0)
 		const struct insight_memory *m = &in->memory[i];
 
 		json_open(j, NULL, '{');
-		json_rank(j, "rank", in->t->file[m->file].rank);
-		json_members(j, J_STR("name", trace_text(in->t, m->name)),
+		json_members(j, J_RANK(in->t->file[m->file].rank),
+			     J_STR("name", trace_text(in->t, m->name)),
 			     J_U64("samples", m->samples), J_U64("first_bytes", m->first),
 			     J_U64("last_bytes", m->last), J_U64("peak_bytes", m->peak),
 			     J_U64("start_ns", since(m->first_ns, t0)),

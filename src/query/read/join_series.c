@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * join_series.c - feeds a store's series into the signals of a join: the owner of each, and its
- * values.
- */
+/* join_series.c - feeds a store's series into the signals of a join: owners and values. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -13,6 +13,10 @@ struct diff;
 struct replay;
 
 void json_rank(struct json *j, const char *key, int32_t rank); /* null: none */
+/* clang-format off */
+#define J_RANK(rank)    J_I64_IF("rank", (rank) != TRACE_NO_RANK, rank)
+#define J_KNOWN(key, v) { key, (v) > 0 ? JSON_REAL : JSON_NULL, { .d = v } } /* 0: not known */
+/* clang-format on */
 
 /* insight_json.c */
 void insight_json(struct json *j, const struct insight *in); /* all of the following */
@@ -45,6 +49,10 @@ void findings_some_json(struct json *j, const struct trace *t, const struct find
 			const struct replay *r, uint64_t t0, size_t most);
 /* The time of a step of the window under the change for a finding; 0: not replayed. */
 uint64_t replay_step_ns(const struct replay *r, enum family k);
+
+/* samples_json.c: where threads were; `most` rows and stacks of each kind */
+void samples_json(struct json *j, const struct insight *in, const struct samples_want *w,
+		  size_t most);
 
 /* diff_json.c; what the two sides are called; NULL: parts of one run */
 void diff_json(struct json *j, const struct diff *d, const char *a, const char *b);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/order.h"
 #include "base/proc.h"
 #include "base/vec.h"
 
@@ -54,11 +55,7 @@ static int process_cmp(const void *a, const void *b)
 {
 	const struct process *x = a, *y = b;
 
-	if (x->connected != y->connected)
-		return x->connected ? -1 : 1;
-	if (x->last_ns != y->last_ns)
-		return x->last_ns > y->last_ns ? -1 : 1;
-	return x->id < y->id ? -1 : 1;
+	return cmp_num(y->connected, x->connected) ?: cmp_num(y->last_ns, x->last_ns) ?: cmp_num(x->id, y->id);
 }
 
 int procs_load(struct procs *ps, struct store *st, const struct procs_want *want)

@@ -31,10 +31,7 @@ void procs_fini(struct procs *ps);
  * old state in the store. */
 bool procs_live(const struct procs *ps, const struct process *p);
 
-/*
- * The current CLOCK_MONOTONIC if a process of the list is live, else the time of the last sign of
- * any.
- */
+/* CLOCK_MONOTONIC now if a process of the list is live, else the last sign of any. */
 uint64_t procs_now(const struct procs *ps);
 
 const char *procs_tier(uint32_t tier);   /* as stores and JSON have it */

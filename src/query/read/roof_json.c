@@ -1,65 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * roof_json.c - what limits kernels, as JSON: FLOP and bytes of one call, rates over all calls of a
- * row.
- */
+/* roof_json.c - what limits kernels, as JSON: FLOP and bytes of a call, rates of all its calls. */
 #include <stdio.h>
 
 #include "insight/insight.h"
 #include "read/json.h"
 #include "theory/roofline.h"
 
-/* 0 stands for what is not known. */
-static void known(struct json *j, const char *key, double v)
+static const char *name_of(const struct trace *t, uint32_t name)
 {
-	if (v > 0)
-		json_real(j, key, v);
-	else
-		json_null(j, key);
-}
-
-static void name_json(struct json *j, const char *key, const struct trace *t, uint32_t name)
-{
-	json_str(j, key, name ? trace_text(t, name) : NULL);
+	return name ? trace_text(t, name) : NULL;
 }
 
 void roof_verdict_json(struct json *j, const struct roof_row *r)
 {
-	json_str(j, "limit", roof_limit_word[r->is.limit]);
-	known(j, "fraction", r->is.fraction);
-	json_str(j, "how", work_how_word[r->work.how]);
-	json_bool(j, "at_most", r->work.at_most);
-	known(j, "of_model", roof_row_model(r));
-	known(j, "waves", r->waves);
-	known(j, "tail", r->waves > 0 ? r->tail : 0);
-	known(j, "occupancy", r->occupancy);
+	json_members(j, J_STR("limit", roof_limit_word[r->is.limit]),
+		     J_KNOWN("fraction", r->is.fraction), J_STR("how", work_how_word[r->work.how]),
+		     J_BOOL("at_most", r->work.at_most), J_KNOWN("of_model", roof_row_model(r)),
+		     J_KNOWN("waves", r->waves), J_KNOWN("tail", r->waves > 0 ? r->tail : 0),
+		     J_KNOWN("occupancy", r->occupancy));
 }
 
 static void row_json(struct json *j, const struct insight *in, const struct roof_row *r)
 {
 	json_open(j, NULL, '{');
-	json_rank(j, "rank", r->rank);
-	json_members(j, J_U64("device", in->t->device[r->device].device),
+	json_members(j, J_RANK(r->rank), J_U64("device", in->t->device[r->device].device),
 		     J_STR("name", trace_text(in->t, r->name)),
-		     J_STR("class", class_word[r->class]));
-	name_json(j, "op", in->t, r->op);
-	name_json(j, "shapes", in->t, r->shapes);
-	json_u64(j, "count", r->count);
-	json_u64(j, "total_ns", r->total_ns);
+		     J_STR("class", class_word[r->class]), J_STR("op", name_of(in->t, r->op)),
+		     J_STR("shapes", name_of(in->t, r->shapes)), J_U64("count", r->count),
+		     J_U64("total_ns", r->total_ns));
 	roof_verdict_json(j, r);
 	json_members(j, J_STR("occupancy_by", r->occupancy_by),
 		     J_STR("type", r->work.how ? gpu_type_word[r->work.type] : NULL),
-		     J_BOOL("tensor", r->work.tensor));
-	known(j, "flops", r->work.flops);
-	known(j, "bytes", r->work.bytes);
-	known(j, "l2_bytes", r->work.l2_bytes);
-	known(j, "flops_per_s", roof_row_flops(r));
-	known(j, "bytes_per_s", roof_row_Bps(r));
-	known(j, "compute", r->is.compute);
-	known(j, "memory", r->is.memory);
-	known(j, "cache", r->is.cache);
-	known(j, "roof_ns", r->is.least_ns);
-	known(j, "model_ns", r->model_ns);
+		     J_BOOL("tensor", r->work.tensor), J_KNOWN("flops", r->work.flops),
+		     J_KNOWN("bytes", r->work.bytes), J_KNOWN("l2_bytes", r->work.l2_bytes),
+		     J_KNOWN("flops_per_s", roof_row_flops(r)),
+		     J_KNOWN("bytes_per_s", roof_row_Bps(r)), J_KNOWN("compute", r->is.compute),
+		     J_KNOWN("memory", r->is.memory), J_KNOWN("cache", r->is.cache),
+		     J_KNOWN("roof_ns", r->is.least_ns), J_KNOWN("model_ns", r->model_ns));
 	json_close(j);
 }
 
@@ -67,15 +44,12 @@ static void op_json(struct json *j, const struct insight *in, const struct roof_
 {
 	double s = (double)o->total_ns / 1e9 / (double)(o->count ? o->count : 1);
 
-	json_open(j, NULL, '{');
-	json_rank(j, "rank", o->rank);
-	json_members(j, J_STR("name", trace_text(in->t, o->name)),
-		     J_STR("shapes", trace_text(in->t, o->shapes)), J_U64("count", o->count),
-		     J_U64("total_ns", o->total_ns), J_U64("flops", o->work.flops),
-		     J_U64("bytes", o->work.bytes));
-	known(j, "flops_per_s", s > 0 ? (double)o->work.flops / s : 0);
-	known(j, "bytes_per_s", s > 0 ? (double)o->work.bytes / s : 0);
-	json_close(j);
+	json_object(j, NULL, J_RANK(o->rank), J_STR("name", trace_text(in->t, o->name)),
+		    J_STR("shapes", trace_text(in->t, o->shapes)), J_U64("count", o->count),
+		    J_U64("total_ns", o->total_ns), J_U64("flops", o->work.flops),
+		    J_U64("bytes", o->work.bytes),
+		    J_KNOWN("flops_per_s", s > 0 ? (double)o->work.flops / s : 0),
+		    J_KNOWN("bytes_per_s", s > 0 ? (double)o->work.bytes / s : 0));
 }
 
 void roof_peaks_json(struct json *j, const struct gpu *g, const bool used[2 * GPU_TYPES])
@@ -116,10 +90,9 @@ void insight_roofs_json(struct json *j, const struct insight *in)
 		const struct gpu *g = rs->gpu[in->device[i].device];
 
 		json_open(j, NULL, '{');
-		json_rank(j, "rank", in->device[i].rank);
-		json_u64(j, "device", d->device);
-		name_json(j, "name", in->t, d->name);
-		json_str(j, "known_as", g ? g->key : NULL);
+		json_members(j, J_RANK(in->device[i].rank), J_U64("device", d->device),
+			     J_STR("name", name_of(in->t, d->name)),
+			     J_STR("known_as", g ? g->key : NULL));
 		roof_peaks_json(j, g, NULL);
 		json_close(j);
 	}

@@ -10,10 +10,6 @@
 static void row_json(struct json *j, const struct gather *g, const struct process *p,
 		     const struct gather_row *r, const struct names *names)
 {
-	static const char *const kind[EVENT_MAX] = {
-#define EVENT(num, NAME, text, has) [num] = text,
-#include "model/event.tbl.h"
-	};
 	bool nests = gather_nests(r->kind);
 	bool whole = !r->span && nests && r->held_ns == r->total_ns;
 	char label[LABEL_BYTES];
@@ -31,8 +27,8 @@ static void row_json(struct json *j, const struct gather *g, const struct proces
 		json_null(j, "rank");
 		json_str(j, "class", class_word[names_work_text(names, r->kind, label)]);
 	}
-	json_members(j, J_STR("kind", r->kind < EVENT_MAX ? kind[r->kind] : NULL),
-		     J_U64("count", r->count), J_U64("total_ns", r->total_ns));
+	json_members(j, J_STR("kind", event_word(r->kind)), J_U64("count", r->count),
+		     J_U64("total_ns", r->total_ns));
 	if (gather_sampled(g, r->kind))
 		json_u64(j, "total_error_ns", (uint64_t)(sampled_error(r->variance) + 0.5));
 	json_members(j, J_U64("min_ns", r->min_ns), J_U64("max_ns", r->max_ns),

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * sweep.h - the breakdown of a store directly from its columns, one stretch of time after the
- * other.
- */
+/* sweep.h - a store's breakdown directly from its columns, stretch after stretch of time. */
 #pragma once
 
 #include <stdbool.h>

@@ -13,11 +13,6 @@
 #include "names/class.h"
 #include "sim/whatif.h"
 
-static const char *const kind_word[SIM_KINDS] = {
-#define SIM_KIND(NAME, word, what) [SIM_##NAME] = word,
-#include "sim/kind.tbl.h"
-};
-
 enum side { WORK, HOST, SIDES }; /* of devices, of threads */
 
 struct building {
@@ -217,7 +212,7 @@ static void path_json(struct json *j, const char *key, const struct sim_path *p)
 	json_i64(j, "span_ns", p->span_ns);
 	json_open(j, "by_kind", '{');
 	for (int k = 0; k < SIM_KINDS; k++)
-		json_i64(j, kind_word[k], p->by_kind[k]);
+		json_i64(j, sim_kind_word[k], p->by_kind[k]);
 	json_close(j);
 	json_u64(j, "tasks", p->tasks);
 	json_close(j);

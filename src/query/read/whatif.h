@@ -24,10 +24,7 @@ struct whatif {
 
 #define WHATIF_WHY 256u
 
-/*
- * -EINVAL: wrong syntax; -ENOENT: no such name; both with the reason in `why`. -ENODATA: nothing to
- * replay.
- */
+/* -EINVAL: wrong syntax; -ENOENT: no such name; `why` says more. -ENODATA: nothing to replay. */
 int whatif_new(struct whatif **out, const struct trace *t, const struct whatif_ask *ask,
 	       char why[WHATIF_WHY]);
 void whatif_free(struct whatif *w); /* NULL is allowed */

@@ -391,7 +391,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *ctx, int number)
 			sqlite3_result_int64(ctx, v);
 		break;
 	case DOMAIN_KIND:
-		sqlite3_result_text(ctx, kind_word(key ? cur->key.kind : cur->c.kind[row]), -1,
+		sqlite3_result_text(ctx, event_word(key ? cur->key.kind : cur->c.kind[row]), -1,
 				    SQLITE_STATIC);
 		break;
 	default:

@@ -14,7 +14,6 @@
 SQLITE_EXTENSION_INIT1
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 

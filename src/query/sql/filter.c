@@ -212,23 +212,13 @@ static int add_entries(struct filter *f, const struct dict *d, uint8_t col, int 
 	return 0;
 }
 
-static const char *const kind_words[EVENT_MAX] = {
-#define EVENT(num, NAME, word, has) [num] = word,
-#include "model/event.tbl.h"
-};
-
-const char *kind_word(uint32_t kind)
-{
-	return kind < EVENT_MAX && kind_words[kind] ? kind_words[kind] : "?";
-}
-
 static void add_kind(struct filter *f, sqlite3_value *v)
 {
 	const char *text = (const char *)sqlite3_value_text(v);
 	uint32_t kinds = 0;
 
 	for (int i = 0; text && i < EVENT_MAX; i++)
-		if (kind_words[i] && !strcmp(kind_words[i], text))
+		if (!strcmp(event_word((uint32_t)i), text))
 			kinds |= 1u << i;
 	f->kinds &= kinds;
 	f->none |= !f->kinds;

@@ -142,7 +142,7 @@ static int compare_slots(const void *a, const void *b, void *arg)
 		else if (col == COL_CLASS)
 			order = class_compare(d, x.name, y.name);
 		else
-			order = strcmp(kind_word(x.kind), kind_word(y.kind));
+			order = strcmp(event_word(x.kind), event_word(y.kind));
 		order = g->plan.key[i].desc ? -order : order;
 	}
 	return order;

@@ -14,7 +14,6 @@
 #define SQLITE_MEMORY (1ll << 30) /* of the process: of the store's reader, too */
 #define VALUE_MAX     (64 << 20)  /* bytes of one value */
 #define OPS_BETWEEN   10000       /* of SQLite's machine, between two looks at the clock */
-#define COLS_MAX      2000
 
 struct sql {
 	sqlite3 *db; /* owned */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 
 size_t rowset_bytes(uint32_t cols, bool id)
@@ -212,17 +213,7 @@ void index_free(struct index *x)
 
 static size_t first_from(const struct index *x, uint64_t key)
 {
-	size_t lo = 0, hi = x->rows.n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (x->key[mid] < key)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return first_where(i, 0, x->rows.n, x->key[i] >= key);
 }
 
 const struct rowset *index_find(const struct index *x, int64_t lo, int64_t hi, size_t *first,

@@ -43,6 +43,12 @@ void cell_int(struct cells *c, int64_t v)
 	add(c, (struct sql_cell){ .type = CELL_INT, .i = v });
 }
 
+void cell_list(struct cells *c, const int64_t *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		cell_int(c, v[i]);
+}
+
 void cell_real(struct cells *c, double v)
 {
 	add(c, (struct sql_cell){ .type = CELL_REAL, .real = v });
@@ -89,27 +95,17 @@ static int fill_process(struct cells *c, struct sql_source *src, const struct sm
 	(void)ask;
 	for (uint32_t i = 1; i < d->processes; i++) {
 		const struct process *p = &d->process[i];
-		uint64_t lost = 0;
+		const struct account *a = &p->account;
 
-		for (size_t k = 0; k < ACCOUNT_LOSSES; k++)
-			lost += p->account.lost[k];
-		cell_int(c, p->id);
-		cell_int(c, p->pid);
+		cell_ints(c, p->id, p->pid);
 		cell_text(c, p->comm);
 		cell_text(c, p->run);
 		cell_text(c, p->exe);
-		cell_int(c, p->uid);
-		cell_int(c, (int64_t)p->first_ns);
-		cell_int(c, (int64_t)p->last_ns);
-		cell_int(c, p->wall_offset_ns);
-		cell_int(c, p->connected);
+		cell_ints(c, p->uid, (int64_t)p->first_ns, (int64_t)p->last_ns, p->wall_offset_ns,
+			  p->connected);
 		cell_text(c, p->note);
-		cell_int(c, (int64_t)p->account.emitted);
-		cell_int(c, (int64_t)p->account.stored);
-		cell_int(c, (int64_t)p->account.overwritten);
-		cell_int(c, (int64_t)p->account.in_flight);
-		cell_int(c, (int64_t)lost);
-		cell_int(c, p->id);
+		cell_ints(c, (int64_t)a->emitted, (int64_t)a->stored, (int64_t)a->overwritten,
+			  (int64_t)a->in_flight, (int64_t)account_lost(a), p->id);
 	}
 	return c->err;
 }
@@ -150,10 +146,7 @@ static int fill_device(struct cells *c, struct sql_source *src, const struct sma
 		}
 		if (l->device == TRACK_HOST || k < d->tracks)
 			continue;
-		cell_int(c, l->process);
-		cell_int(c, d->process[d->track[i].process].pid);
-		cell_int(c, l->device);
-		cell_int(c, streams);
+		cell_ints(c, l->process, d->process[d->track[i].process].pid, l->device, streams);
 	}
 	return c->err;
 }
@@ -225,15 +218,13 @@ static int add_window(void *arg, const struct window *w)
 		const struct rollup *r = &w->row[i];
 		bool sketch = f->ask->used >> 13 & 3 && r->sketch.count;
 
-		cell_int(f->c, (int64_t)w->start_ns);
-		cell_int(f->c, (int64_t)w->start_ns + d->process[p].wall_offset_ns);
-		cell_text(f->c, kind_word(r->kind));
+		cell_ints(f->c, (int64_t)w->start_ns,
+			  (int64_t)w->start_ns + d->process[p].wall_offset_ns);
+		cell_text(f->c, event_word(r->kind));
 		cell_text(f->c, d->name[dict_name(d, r->name)].text);
 		cell_track(f->c, d, dict_track(d, r->track));
-		cell_int(f->c, (int64_t)r->count);
-		cell_int(f->c, (int64_t)r->total_ns);
-		cell_int(f->c, (int64_t)r->min_ns);
-		cell_int(f->c, (int64_t)r->max_ns);
+		cell_ints(f->c, (int64_t)r->count, (int64_t)r->total_ns, (int64_t)r->min_ns,
+			  (int64_t)r->max_ns);
 		for (int k = 0; k < 2; k++)
 			cell_maybe(f->c, sketch,
 				   (int64_t)(sketch ? sketch_quantile(&r->sketch, k ? 0.99 : 0.5)

@@ -23,6 +23,10 @@ struct cells {
 
 void cells_fini(struct cells *c);
 void cell_int(struct cells *c, int64_t v);
+void cell_list(struct cells *c, const int64_t *v, size_t n);
+#define cell_ints(c, ...)                              \
+	cell_list(c, (const int64_t[]){ __VA_ARGS__ }, \
+		  sizeof((const int64_t[]){ __VA_ARGS__ }) / sizeof(int64_t))
 void cell_real(struct cells *c, double v);
 void cell_text(struct cells *c, const char *text); /* copied; NULL is NULL */
 void cell_null(struct cells *c);

@@ -15,8 +15,7 @@ static void add_who(const struct fill_steps *f, uint32_t process, const struct s
 
 	cell_int(f->c, process);
 	cell_maybe(f->c, at, f->d->process[at].pid);
-	cell_int(f->c, r->rank);
-	cell_int(f->c, r->step);
+	cell_ints(f->c, r->rank, r->step);
 }
 
 static int add_step(void *arg, uint32_t process, const struct step_rec *of)
@@ -32,12 +31,8 @@ static int add_step(void *arg, uint32_t process, const struct step_rec *of)
 	cell_int(f->c, r.world);
 	for (size_t i = 0; i < STEP_TIMES; i++)
 		cell_int(f->c, (int64_t)(*step_time(&r, i) + 0.5f));
-	cell_int(f->c, r.tokens);
-	cell_int(f->c, r.slots);
-	cell_int(f->c, (int64_t)lost);
-	cell_int(f->c, (r.flags & STEP_F_PARTIAL) != 0);
-	cell_int(f->c, (r.flags & STEP_F_GONE) != 0);
-	cell_int(f->c, r.regime);
+	cell_ints(f->c, r.tokens, r.slots, (int64_t)lost, (r.flags & STEP_F_PARTIAL) != 0,
+		  (r.flags & STEP_F_GONE) != 0, r.regime);
 	return f->c->err;
 }
 
@@ -70,10 +65,7 @@ static int add_exchanges(void *arg, uint32_t process, const struct step_rec *r)
 		cell_text(f->c, step_op_word[s->op]);
 		cell_int(f->c, s->members);
 		cell_maybe(f->c, s->peer != UINT32_MAX, s->peer);
-		cell_int(f->c, s->count);
-		cell_int(f->c, s->kib);
-		cell_int(f->c, s->issued);
-		cell_int(f->c, s->done);
+		cell_ints(f->c, s->count, s->kib, s->issued, s->done);
 		for (size_t k = 0; k < sizeof(ns) / sizeof(ns[0]); k++)
 			cell_int(f->c, (int64_t)(ns[k] + 0.5f));
 	}

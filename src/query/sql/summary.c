@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/map.h"
 #include "base/vec.h"
@@ -95,22 +94,14 @@ static void put(struct cells *c, const struct dict *d, const struct sum *s)
 {
 	const struct dict_track *l = &d->track[s->track];
 
-	cell_text(c, kind_word(s->kind));
+	cell_text(c, event_word(s->kind));
 	cell_text(c, d->name[s->name].text);
-	cell_int(c, l->track.process);
-	cell_int(c, d->process[l->process].pid);
-	if (!s->track || l->track.device == TRACK_HOST)
-		cell_null(c);
-	else
-		cell_int(c, l->track.device);
-	cell_int(c, (int64_t)s->count);
-	cell_int(c, (int64_t)s->total);
+	cell_ints(c, l->track.process, d->process[l->process].pid);
+	cell_maybe(c, s->track && l->track.device != TRACK_HOST, l->track.device);
+	cell_ints(c, (int64_t)s->count, (int64_t)s->total);
 	cell_real(c, (double)s->total / (double)s->count);
-	cell_int(c, (int64_t)s->min);
-	cell_int(c, (int64_t)s->max);
-	cell_int(c, (int64_t)within(s, 0.5));
-	cell_int(c, (int64_t)within(s, 0.99));
-	cell_int(c, (int64_t)s->bytes);
+	cell_ints(c, (int64_t)s->min, (int64_t)s->max, (int64_t)within(s, 0.5),
+		  (int64_t)within(s, 0.99), (int64_t)s->bytes);
 }
 
 int fill_summary(struct cells *c, struct sql_source *src, const struct small_ask *ask)

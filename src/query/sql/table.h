@@ -98,7 +98,6 @@ int plan_read(struct plan *p, const char *text);
 
 /* --- values --- */
 
-const char *kind_word(uint32_t kind);
 /* Of columns that are a number of the event: a, unless another is named. */
 int64_t row_value(const struct event_columns *c, size_t i, enum col_id col);
 

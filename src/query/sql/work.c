@@ -25,7 +25,7 @@ static void put(struct cells *c, const struct insight *in, uint32_t i)
 
 	cell_int(c, (int64_t)e->start_ns);
 	cell_int(c, (int64_t)e->dur_ns);
-	cell_text(c, kind_word(e->kind));
+	cell_text(c, event_word(e->kind));
 	cell_text(c, trace_text(in->t, e->name));
 	cell_maybe(c, rank != TRACE_NO_RANK, rank);
 	cell_int(c, (int64_t)in->t->process[l->process].pid);

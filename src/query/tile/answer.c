@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/order.h"
 #include "base/vec.h"
 #include "tile/view.h"
 
@@ -157,26 +158,18 @@ static int cells_of(const struct row *r, const struct list *l, struct cell *cell
 /* Gaps are not in the source: those that are kept, as if they were. */
 static int collect_gaps(struct row *r, const struct view_track *t)
 {
-	size_t lo = 0, hi = t->gaps;
+	size_t at = first_where(i, 0, t->gaps, t->gap[i].end_ns > r->from);
 	int err = 0;
 
-	while (lo < hi) { /* the first that ends behind the tile's begin */
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (t->gap[mid].end_ns > r->from)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	for (; lo < t->gaps && t->gap[lo].start_ns < r->to && !err; lo++) {
-		struct piece p = { .start_ns = t->gap[lo].start_ns,
-				   .end_ns = t->gap[lo].end_ns,
-				   .name = t->gap[lo].cause,
+	for (; at < t->gaps && t->gap[at].start_ns < r->to && !err; at++) {
+		struct piece p = { .start_ns = t->gap[at].start_ns,
+				   .end_ns = t->gap[at].end_ns,
+				   .name = t->gap[at].cause,
 				   .kind = EVENT_RANGE,
 				   .track = t->track,
 				   .class = TILE_HOST };
 
-		err = list_add(&r->list[t->pub.id - 1], &p, WHY_ID(t->pub.id, lo));
+		err = list_add(&r->list[t->pub.id - 1], &p, WHY_ID(t->pub.id, at));
 	}
 	return err;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* ask.c - parses "L=18&i=12-16&tracks=1,2", which is untrusted. */
 #include <errno.h>
-#include <string.h>
 
 #include "tile/cell.h"
 #include "tile/tile.h"

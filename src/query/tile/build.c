@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/order.h"
 #include "base/vec.h"
 #include "insight/breakdown.h"
 #include "model/keys.h"
@@ -58,13 +59,8 @@ static int order(const void *x, const void *y)
 {
 	const struct piece *a = x, *b = y;
 
-	if (a->start_ns != b->start_ns)
-		return a->start_ns < b->start_ns ? -1 : 1;
-	if (a->end_ns != b->end_ns)
-		return a->end_ns > b->end_ns ? -1 : 1;
-	if (a->name != b->name)
-		return a->name < b->name ? -1 : 1;
-	return (a->kind > b->kind) - (a->kind < b->kind);
+	return cmp_num(a->start_ns, b->start_ns) ?: cmp_num(b->end_ns, a->end_ns) ?:
+	       cmp_num(a->name, b->name) ?: cmp_num(a->kind, b->kind);
 }
 
 /* Sorts what streams that take turns leave: each is a few places away. False: it is not like that,
@@ -243,9 +239,7 @@ static int by_start(const void *a, const void *b)
 {
 	const struct feed_block *x = a, *y = b;
 
-	if (x->t0_ns != y->t0_ns)
-		return x->t0_ns < y->t0_ns ? -1 : 1;
-	return (x->id > y->id) - (x->id < y->id);
+	return cmp_num(x->t0_ns, y->t0_ns) ?: cmp_num(x->id, y->id);
 }
 
 /* Those that reach beyond `from`, by their start. */

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/order.h"
 #include "insight/breakdown.h"
 #include "tile/view.h"
 
@@ -324,8 +325,7 @@ static int by_time(const void *a, const void *b)
 {
 	const struct tile_link *x = a, *y = b;
 
-	return x->start_ns != y->start_ns ? (x->start_ns < y->start_ns ? -1 : 1)
-					  : (x->id > y->id) - (x->id < y->id);
+	return cmp_num(x->start_ns, y->start_ns) ?: cmp_num(x->id, y->id);
 }
 
 int tile_search(struct tile_view *v, const struct tile_query *q, uint64_t ns, struct tile_link *out,

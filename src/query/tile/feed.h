@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * feed.h - the source of a timeline's events: a store, or a trace in memory.
+ * feed.h - the source of a timeline's events: a store; in tests also a trace.
  *
  * Both deliver blocks of up to FEED_BLOCK events, with the first start and the last end of each,
  * one block at a time. An event's id is that of aon sql: its block's and its place in the block.
@@ -21,7 +21,6 @@
 #define FEED_IDS   (1u << 24) /* no source of ours has a higher id of a name, track or process */
 
 struct store;
-struct trace;
 
 struct feed_block {
 	uint64_t id;
@@ -68,10 +67,8 @@ struct feed {
 
 /* `process`: ids of those that are wanted; n is 0: all. The store is borrowed. */
 int feed_store(struct feed **out, struct store *st, const uint32_t *process, size_t n);
-/* `t` is borrowed and sealed. */
-int feed_trace(struct feed **out, const struct trace *t);
 
-/* --- for the two of them --- */
+/* --- for those that feed --- */
 int feed_add_block(struct feed *f, const struct feed_block *b);
 struct feed_process *feed_add_process(struct feed *f); /* NULL: no memory */
 int feed_set_track(struct feed *f, uint32_t id, const struct feed_track *l);

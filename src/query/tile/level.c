@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 
 #define CELLS_FREE   4096u /* no track is made coarser for so few */
@@ -24,17 +25,7 @@ static struct tile_level *base_of(struct levels *l)
 /* The first whose index, `by` bits coarser, is not below. */
 static size_t find(const struct tile_level *lv, uint64_t index, unsigned by)
 {
-	size_t lo = 0, hi = lv->n;
-
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (shift_right(lv->slot[mid].index, by) < index)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return first_where(i, 0, lv->n, shift_right(lv->slot[i].index, by) >= index);
 }
 
 static void level_cut(struct levels *l, struct tile_level *lv, size_t n)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* name.c - the names of a view: each classified once, numbered in order of appearance. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/vec.h"

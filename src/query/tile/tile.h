@@ -23,7 +23,6 @@
 #define TILE_BYTES_MAX  (64u << 20) /* of all cells: more, and tracks are made coarser */
 
 struct store;
-struct trace;
 struct tile_view;
 
 enum tile_class {
@@ -58,9 +57,8 @@ struct tile_opts {
 	const char *(*show)(const char *name);
 };
 
-/* The source is borrowed; a trace is sealed. Reads everything, except with `later`. */
+/* The store is borrowed. Reads everything, except with `later`. */
 int tile_open_store(struct tile_view **out, struct store *st, const struct tile_opts *o);
-int tile_open_trace(struct tile_view **out, const struct trace *t, const struct tile_opts *o);
 void tile_close(struct tile_view *v); /* NULL is allowed */
 
 /* Reads on for about `ns`. 1: there is more; then the view shows what was read so

@@ -4,7 +4,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/fmt.h"
 #include "base/vec.h"
@@ -40,16 +39,11 @@ static void label(const struct tile_view *v, struct view_track *t, const struct 
 		fmt_clean(to, len, v->feed->text(v->feed, t->name), false);
 		break;
 	case TRACK_STREAM:
-		if (*name)
-			fmt_clean(to, len, name, false);
-		else
-			snprintf(to, len, "stream %" PRIu64, l->stream);
-		break;
 	case TRACK_THREAD:
 		if (*name)
 			fmt_clean(to, len, name, false);
 		else
-			snprintf(to, len, "thread %" PRIu64, l->stream);
+			snprintf(to, len, "%s %" PRIu64, tile_kind_word[t->pub.kind], l->stream);
 		break;
 	}
 }

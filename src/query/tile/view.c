@@ -6,7 +6,7 @@
 #include "base/clock.h"
 #include "tile/view.h"
 
-static int view_new(struct tile_view **out, struct feed *f, const struct tile_opts *o)
+int tile_open_feed(struct tile_view **out, struct feed *f, const struct tile_opts *o)
 {
 	struct tile_view *v = calloc(1, sizeof(*v));
 	int err = -ENOMEM;
@@ -41,15 +41,7 @@ int tile_open_store(struct tile_view **out, struct store *st, const struct tile_
 	struct feed *f;
 	int err = feed_store(&f, st, o->process, o->processes);
 
-	return err < 0 ? err : view_new(out, f, o);
-}
-
-int tile_open_trace(struct tile_view **out, const struct trace *t, const struct tile_opts *o)
-{
-	struct feed *f;
-	int err = feed_trace(&f, t);
-
-	return err < 0 ? err : view_new(out, f, o);
+	return err < 0 ? err : tile_open_feed(out, f, o);
 }
 
 void tile_close(struct tile_view *v)

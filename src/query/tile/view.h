@@ -53,10 +53,7 @@ struct view_track {
 	bool busy_any;
 };
 
-/*
- * The view's tracks for a track of the source: indices into view.track[], or NO_TRACK before the
- * first event.
- */
+/* The view's tracks of a source's track: places in view.track[]; NO_TRACK before an event. */
 struct way {
 	uint32_t own, gpu, comm, step, why;
 	uint32_t group, steps; /* where its events wait; its steps are with those of its process */
@@ -127,6 +124,10 @@ static inline uint64_t view_rel(const struct tile_view *v, uint64_t ns)
 	return ns > v->t0_ns ? ns - v->t0_ns : 0;
 }
 
+/* --- view.c --- */
+/* As tile_open_store(), of what the feed has; it is the view's, or freed. */
+int tile_open_feed(struct tile_view **out, struct feed *f, const struct tile_opts *o);
+
 /* --- name.c --- */
 int view_names_init(struct tile_view *v); /* causes of idle time come first */
 /* The view's number of a name of the source, met in an event of that kind. */
@@ -157,10 +158,7 @@ void view_build_fini(struct tile_view *v);
 int pieces_sort(struct piece *p, size_t n);
 
 /* --- walk.c --- */
-/*
- * Called with each event of the blocks that overlap [from, to]; a result other than 0 ends the
- * walk.
- */
+/* Called with each event of blocks that overlap [from, to]; a result other than 0 ends it. */
 typedef int view_fn(void *arg, const struct piece *p, uint64_t id);
 /* Blocks of one process (index; NO_TRACK: all), in the order of their start. `until`: of
  * clock_mono_ns(); -ETIMEDOUT then, 1 if fn() ended it. */

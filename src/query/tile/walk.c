@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/order.h"
 #include "tile/view.h"
 
 static int by_start(const void *a, const void *b)
@@ -11,8 +12,7 @@ static int by_start(const void *a, const void *b)
 	const struct feed_block *x = *(const struct feed_block *const *)a;
 	const struct feed_block *y = *(const struct feed_block *const *)b;
 
-	return x->t0_ns != y->t0_ns ? (x->t0_ns < y->t0_ns ? -1 : 1)
-				    : (x->id > y->id) - (x->id < y->id);
+	return cmp_num(x->t0_ns, y->t0_ns) ?: cmp_num(x->id, y->id);
 }
 
 static int walk_block(struct tile_view *v, const struct feed_block *b, uint64_t from, uint64_t to,

@@ -2,7 +2,6 @@
 /* wire.c - the bytes of a tile, as docs/tiles.md describes them. Little-endian. */
 #include <endian.h>
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/varint.h"

@@ -11,6 +11,7 @@
 
 #include "abi/msg.h"
 #include "base/dial.h"
+#include "base/proc.h"
 
 #define PACKET_BYTES 65536
 
@@ -79,18 +80,5 @@ int admin_ask(const char *run_dir, const char *word, int timeout_ms, admin_line_
 
 void locate_run_dir_of(pid_t pid, char dir[PATH_MAX])
 {
-	static const char word[] = AON_ENV_RUN_DIR "=";
-	char path[64], *line = NULL;
-	size_t cap = 0;
-	FILE *f;
-
-	*dir = '\0';
-	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	f = fopen(path, "re");
-	while (f && getdelim(&line, &cap, '\0', f) > 0)
-		if (!strncmp(line, word, sizeof(word) - 1))
-			snprintf(dir, PATH_MAX, "%s", line + sizeof(word) - 1);
-	free(line);
-	if (f)
-		fclose(f);
+	proc_env(pid, AON_ENV_RUN_DIR, dir, PATH_MAX);
 }

@@ -6,10 +6,7 @@
 #include <sys/types.h>
 
 const char *locate_run_dir(void); /* $AON_RUN_DIR or the node's */
-/*
- * The run directory of the process's aond, as `aon run` sets it; "": none is set, or the process is
- * another user's.
- */
+/* The run directory that `aon run` gave the process; "": none, or it is another user's. */
 void locate_run_dir_of(pid_t pid, char dir[PATH_MAX]);
 
 /*

@@ -94,18 +94,12 @@ int node_capture_wait(struct node_capture *c, node_look_fn *look, void *arg);
 /* Arms its trigger once more, after a time. */
 int node_capture_again(struct node_capture *c);
 
-/*
- * Loads what was recorded from that store, as a trace that the caller frees; c->proc then describes
- * its contents.
- */
+/* Loads what that store recorded, as a trace that the caller frees; c->proc describes it. */
 int node_capture_load(struct node_capture *c, struct store *st, const char *path,
 		      struct trace **out);
 /* The same out of aond's own store. */
 int node_capture_store(struct node_capture *c, struct trace **out);
 
-/*
- * Reports what the capture lacks and other remarks, a line each. `lacks`: a process gave less than
- * requested.
- */
+/* Tells what the capture lacks, a line each. `lacks`: a process gave less than requested. */
 typedef void node_trouble_fn(void *arg, const char *line, bool lacks);
 void node_capture_troubles(const struct node_capture *c, node_trouble_fn *fn, void *arg);

@@ -42,17 +42,21 @@ static size_t chosen(const struct run *r, const char *ranks, uint32_t *id)
 	return n;
 }
 
+/* Analyses the part that was loaded. */
+static int look_at(struct analysis *an, const struct store_filter *part)
+{
+	an->from_ns = part->from_ns;
+	an->to_ns = part->to_ns;
+	return insight_new(&an->in, an->t);
+}
+
 static int load(struct analysis *an, const struct run *r, const struct store_filter *part,
 		size_t most)
 {
 	int err = read_part(&an->t, r->src->st, r->src->label, part, most,
 			    clock_mono_ns() + ANALYSIS_NS);
 
-	if (err < 0)
-		return err;
-	an->from_ns = part->from_ns;
-	an->to_ns = part->to_ns;
-	return insight_new(&an->in, an->t);
+	return err < 0 ? err : look_at(an, part);
 }
 
 /* --- what is too large to be loaded --- */
@@ -106,11 +110,7 @@ static int read_newest(struct analysis *an, const struct run *r, struct store_fi
 	part->from_ns = part->from_ns ? part->from_ns : r->t0;
 	err = read_window(&an->t, r->src->st, r->src->label, part, events, most,
 			  clock_mono_ns() + ANALYSIS_NS);
-	if (err < 0)
-		return err;
-	an->from_ns = part->from_ns;
-	an->to_ns = part->to_ns;
-	return insight_new(&an->in, an->t);
+	return err < 0 ? err : look_at(an, part);
 }
 
 /* --- the one that is kept --- */
@@ -324,11 +324,8 @@ int analysis_flame(struct analysis *an)
 static void range_json(struct json *j, const struct run *r, uint64_t from, uint64_t to, bool whole)
 {
 	json_bool(j, "partial", !whole);
-	json_open(j, "range", '{');
-	json_u64(j, "t0", from > r->t0 ? from - r->t0 : 0);
-	json_u64(j, "t1", to > r->t0 ? to - r->t0 : 0);
-	json_bool(j, "whole", whole);
-	json_close(j);
+	json_object(j, "range", J_U64("t0", from > r->t0 ? from - r->t0 : 0),
+		    J_U64("t1", to > r->t0 ? to - r->t0 : 0), J_BOOL("whole", whole));
 }
 
 void analysis_json(struct json *j, const struct analysis *an, const struct run *r)

@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -286,20 +285,19 @@ static void order_json(struct json *j, const struct order *x, const struct run *
 	bool is = x->from_ns && x->to_ns > x->from_ns && x->to_ns > r->t0;
 
 	json_open(j, NULL, '{');
-	json_u64(j, "number", x->number);
-	json_str(j, "state", state_word[x->state]);
+	json_members(j, J_U64("number", x->number), J_STR("state", state_word[x->state]));
 	if (x->want.steps)
 		json_u64(j, "steps", x->want.steps);
 	else
 		json_u64(j, "ms", x->want.ms);
-	json_u64(j, "before_ms", x->want.before_ms);
-	json_str(j, "trigger", x->want.trigger ? x->trigger : NULL);
-	json_u64(j, "processes", x->want.pids);
-	json_u64(j, "took_ms", (end - x->begun_ns) / 1000000u);
-	json_u64(j, "bytes", x->bytes);
-	json_maybe(j, "from_ns", is, x->from_ns > r->t0 ? (int64_t)(x->from_ns - r->t0) : 0);
-	json_maybe(j, "to_ns", is, (int64_t)(x->to_ns - r->t0));
-	json_str(j, "why", *x->why ? x->why : NULL);
+	json_members(
+		j, J_U64("before_ms", x->want.before_ms),
+		J_STR("trigger", x->want.trigger ? x->trigger : NULL),
+		J_U64("processes", x->want.pids), J_U64("took_ms", (end - x->begun_ns) / 1000000u),
+		J_U64("bytes", x->bytes),
+		J_I64_IF("from_ns", is, x->from_ns > r->t0 ? (int64_t)(x->from_ns - r->t0) : 0),
+		J_I64_IF("to_ns", is, (int64_t)(x->to_ns - r->t0)),
+		J_STR("why", *x->why ? x->why : NULL));
 	json_close(j);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/vec.h"
 #include "export/export.h"
+#include "insight/insight.h"
 #include "names/class.h"
 
 #define NODES_MAX 200000u
@@ -57,6 +58,10 @@ void flame_fini(struct flame *t)
 	lookup_fini(&t->by_key);
 	for (size_t i = 0; i < t->texts; i++)
 		free(t->text[i]);
+	for (size_t i = 0; i < t->labels_n; i++)
+		free(t->labels[i]);
+	free(t->labels);
+	map_fini(&t->label);
 }
 
 static void add(uint64_t to[FLAME_WEIGHTS], const uint64_t weight[FLAME_WEIGHTS])
@@ -92,4 +97,59 @@ int flame_add(struct flame *f, const struct trace *t, const struct names *n)
 {
 	f->names = n;
 	return export_stacks(t, on_stack, f);
+}
+
+/* --- samples --- */
+
+/* "__getitem__ (dataset.py)": the same for all lines of a function. */
+static const char *label_of(struct flame *f, const struct trace *t, const struct stack_frame *frame)
+{
+	struct stack_frame whole = *frame;
+	uint64_t *at = map_at(&f->label, (uint64_t)frame->name << 32 | frame->file);
+	char text[FRAME_LABEL];
+
+	if (at && *at)
+		return f->labels[*at - 1];
+	whole.line = 0;
+	if (!at || vec_more(&f->labels, f->labels_n, sizeof(*f->labels)) < 0)
+		return NULL;
+	f->labels[f->labels_n] = strdup(frame_called(t, &whole, text));
+	if (!f->labels[f->labels_n])
+		return NULL;
+	*at = ++f->labels_n;
+	return f->labels[*at - 1];
+}
+
+static int add_row(struct flame *f, const struct trace *t, const struct sample_row *r)
+{
+	const uint64_t weight[FLAME_WEIGHTS] = { (uint64_t)r->ns, r->count };
+	struct stack_row s = trace_stack(t, r->stack);
+	uint32_t at = 0;
+
+	add(f->node[0].total, weight);
+	for (uint32_t i = s.n; i-- > 0;) {
+		const char *name = label_of(f, t, &s.frame[i]);
+
+		at = name ? child(f, at, name) : UINT32_MAX;
+		if (at == UINT32_MAX)
+			return -ENOMEM;
+		add(f->node[at].total, weight);
+	}
+	at = child(f, at, sample_state_word((enum sample_state)r->state));
+	if (at == UINT32_MAX)
+		return -ENOMEM;
+	add(f->node[at].total, weight);
+	add(f->node[at].self, weight);
+	f->node[at].class = r->state;
+	return 0;
+}
+
+int flame_samples(struct flame *f, const struct insight *in, const struct samples_want *w)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < in->samples.rows && !err; i++)
+		if (samples_wanted(&in->samples.row[i], w))
+			err = add_row(f, in->t, &in->samples.row[i]);
+	return err;
 }

@@ -2,7 +2,6 @@
 /* kernel_rows.c - see kernel_rows.h. */
 #include "serve/kernel_rows.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -187,18 +186,14 @@ static void krow_json(struct json *j, const struct krow *r, uint64_t total)
 	json_open(j, NULL, '{');
 	krow_id(text, r->name);
 	json_str(j, "id", text);
-	json_str(j, "name", r->name);
-	json_str(j, "short", krow_short(text, sizeof(text), r->name));
-	json_str(j, "class", r->class < CLASSES ? class_word[r->class] : NULL);
-	json_maybe(j, "rank", r->rank != TRACE_NO_RANK, r->rank);
-	json_u64(j, "ns", r->ns);
-	json_real(j, "share", total ? (double)r->ns / (double)total : 0);
-	json_u64(j, "calls", r->calls);
-	json_u64(j, "min", r->calls ? r->min : 0);
-	json_u64(j, "max", r->max);
-	json_u64(j, "p50", quantile(r, r->p50, 0.5));
-	json_u64(j, "p99", quantile(r, r->p99, 0.99));
-	json_u64(j, "bytes", r->bytes);
+	json_members(j, J_STR("name", r->name),
+		     J_STR("short", krow_short(text, sizeof(text), r->name)),
+		     J_STR("class", r->class < CLASSES ? class_word[r->class] : NULL),
+		     J_I64_IF("rank", r->rank != TRACE_NO_RANK, r->rank), J_U64("ns", r->ns),
+		     J_REAL("share", total ? (double)r->ns / (double)total : 0),
+		     J_U64("calls", r->calls), J_U64("min", r->calls ? r->min : 0),
+		     J_U64("max", r->max), J_U64("p50", quantile(r, r->p50, 0.5)),
+		     J_U64("p99", quantile(r, r->p99, 0.99)), J_U64("bytes", r->bytes));
 	json_open(j, "hist", '[');
 	for (size_t i = 0; i < ROW_CELLS; i++)
 		json_u64(j, NULL, r->hist[i]);
@@ -207,10 +202,9 @@ static void krow_json(struct json *j, const struct krow *r, uint64_t total)
 	for (size_t i = 0; i < ROW_PARTS; i++)
 		json_u64(j, NULL, r->trend[i]);
 	json_close(j);
-	json_str(j, "bound", r->bound);
-	json_real(j, "limit", r->limit > 0 ? r->limit : NAN);
-	json_maybe(j, "wasted", r->limit > 0,
-		   r->limit < 1 ? (int64_t)((1 - r->limit) * (double)r->ns) : 0);
+	json_members(j, J_STR("bound", r->bound), J_REAL("limit", r->limit > 0 ? r->limit : NAN),
+		     J_I64_IF("wasted", r->limit > 0,
+			      r->limit < 1 ? (int64_t)((1 - r->limit) * (double)r->ns) : 0));
 	json_null(j, "src");
 	json_close(j);
 }

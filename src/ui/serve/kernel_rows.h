@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * kernel_rows.h - GPU time by name: filled from events, rollups or columns, then sorted, cut and
- * written.
- */
+/* kernel_rows.h - GPU time by name: from events, rollups or columns; sorted, cut, written. */
 #pragma once
 
 #include "base/map.h"

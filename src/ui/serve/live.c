@@ -19,14 +19,9 @@
 
 static void run_tick_json(struct json *j, const struct run *r)
 {
-	json_open(j, NULL, '{');
-	json_str(j, "id", r->id);
-	json_str(j, "state", r->live ? "live" : "ended");
-	json_u64(j, "steps", r->steps);
-	json_u64(j, "events", r->events);
-	json_u64(j, "lost", r->lost);
-	json_u64(j, "t1_rel", r->t1 - r->t0);
-	json_close(j);
+	json_object(j, NULL, J_STR("id", r->id), J_STR("state", r->live ? "live" : "ended"),
+		    J_U64("steps", r->steps), J_U64("events", r->events), J_U64("lost", r->lost),
+		    J_U64("t1_rel", r->t1 - r->t0));
 }
 
 /* "event: tick", a line of JSON, an empty line. */
@@ -52,8 +47,7 @@ static int make_text(struct live_client *c)
 	fputs("event: tick\ndata: ", f);
 	json_init(&j, f);
 	json_open(&j, NULL, '{');
-	json_u64(&j, "v", 1);
-	json_str(&j, "asof", asof);
+	json_members(&j, J_U64("v", 1), J_STR("asof", asof));
 	json_open(&j, "runs", '[');
 	for (size_t i = 0; i < rs.n; i++)
 		if (!*c->run || !strcmp(c->run, rs.run[i].id))

@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/proc.h"
+#include "base/order.h"
 #include "base/vec.h"
 #include "fleet/fleet.h"
 #include "model/rollup.h"
@@ -313,11 +313,7 @@ static int newest_first(const void *a, const void *b)
 {
 	const struct run *x = a, *y = b;
 
-	if (x->live != y->live)
-		return x->live ? -1 : 1;
-	if (x->t1 != y->t1)
-		return x->t1 > y->t1 ? -1 : 1;
-	return strcmp(x->id, y->id);
+	return cmp_num(y->live, x->live) ?: cmp_num(y->t1, x->t1) ?: strcmp(x->id, y->id);
 }
 
 static int add_source(struct runs *rs, struct source *src, const struct viewer *who)

@@ -3,7 +3,6 @@
 #include "serve/telemetry.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * triage.c - see triage.h. A line has time, user, run, finding, state and reason, separated by
- * tabs.
- */
+/* triage.c - see triage.h. A line: time, user, run, finding, state, reason, between tabs. */
 #include "serve/triage.h"
 
 #include <errno.h>

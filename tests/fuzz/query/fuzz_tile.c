@@ -4,8 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "model/trace.h"
-#include "tile/tile.h"
+#include "../../unit/tilekit.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -186,10 +186,10 @@ def stopped():
 def attached():
     """What can be seen of a process: one that nobody records, and one that aond does."""
     p = stays(sys.executable)
-    r = aon("attach", p.pid)
-    ok(r.returncode == 0 and "probes    none" in r.stdout and "    all_reduce (<string>:4)" in r.stdout and "next  aon run -- " in r.stdout,
+    r = aon("attach", p.pid, "--seconds", 2)
+    ok(r.returncode == 0 and "probes    none" in r.stdout and "<string>:4 all_reduce" in r.stdout and "next  aon run -- " in r.stdout,
        "aon attach: not recorded, but its stack is readable; aon run is next", r)
-    said = json.loads(aon("attach", "--json", p.pid).stdout)
+    said = json.loads(aon("attach", "--json", p.pid, "--seconds", 2).stdout)
     ok(not aonschema.check(said) and said["recorded"] is not True and not said["probes"] and said["capture"] is None
        and "all_reduce (<string>:4)" in said["stack"], "and as JSON", (said, aonschema.check(said)[:3]))
     end(p)
@@ -298,7 +298,7 @@ def hang():
             said = json.loads(aon(cmd, "--json", p.store).stdout)
             ok([a["ranks"] for a in said["alarms"] if a["kind"] == "hang_stacks"] == [[0, 1], [2]] and not aonschema.check(said),
                f"aon {cmd} --json as well", (said["alarms"], aonschema.check(said)[:3]))
-        r = aon("attach", "--json", procs[2].pid, env={**os.environ, "AON_RUN_DIR": str(p.run)})
+        r = aon("attach", "--json", "--seconds", 1, procs[2].pid, env={**os.environ, "AON_RUN_DIR": str(p.run)})
         said = json.loads(r.stdout)
         ok(said["recorded"] and said["detail"] == "normal" and "libaon" in said["probes"] and said["capture"] == f"aon capture --pid {procs[2].pid}",
            "aon attach: a process that is recorded can be captured", r)

@@ -9,7 +9,7 @@
 #include "insight/insight.h"
 #include "t.h"
 #include "tile/tile.h"
-#include "tile/view.h"
+#include "tilekit.h"
 #include "tracekit.h"
 
 #define DATA "../../shared/data"

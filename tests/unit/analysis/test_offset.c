@@ -128,25 +128,11 @@ static void test_missing(void)
 	T_OK(offset_find(o, 1, e, 0) == 0 && o[0].known, "nothing at all");
 }
 
-static void test_combine(void)
-{
-	struct offset none = { 0 }, a = { true, 1000 * US, 50 * US, 0, 0, 9 };
-	struct offset near = { true, 1020 * US, 10 * US, 0, 0, 1 };
-	struct offset far = { true, 9000 * US, 10 * US, 0, 0, 1 };
-
-	T_OK(offset_combine(&a, &none).off_ns == a.off_ns &&
-		     offset_combine(&none, &near).off_ns == near.off_ns,
-	     "of one estimate, that one");
-	T_OK(offset_combine(&a, &near).off_ns == near.off_ns, "of two that agree, the surer");
-	T_OK(offset_combine(&a, &far).off_ns == a.off_ns, "of two that do not, the exchanges'");
-}
-
 int main(void)
 {
 	test_skew();
 	test_drift();
 	test_tree();
 	test_missing();
-	test_combine();
 	return t_done();
 }

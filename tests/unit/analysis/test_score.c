@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "lab/contender.h"
 #include "lab/folder.h"
+#include "lab/text.h"
 #include "t.h"
 
 #define S 1000000000ll
@@ -354,8 +355,29 @@ static void stands_still(void)
 	d->close(state);
 }
 
+static void places(void)
+{
+	static const char *const good[] = { "rank:0", "host:4294967295", "leaf:7", "stage:12",
+					    "job" };
+	static const char *const bad[] = {
+		"",     "rank",  "rank:",           "rank:x",  "rank:1 ",         "job:1",
+		"jobs", "gpu:1", "rank:4294967296", "rank:-1", "rank:00000000001"
+	};
+	char text[DIAG_PART_LEN];
+	struct diag_part p;
+	bool same = true, none = true;
+
+	for (size_t i = 0; i < T_LEN(good); i++)
+		same &= text_place(&p, good[i], strlen(good[i])) &&
+			!strcmp(diag_part_text(text, p), good[i]);
+	for (size_t i = 0; i < T_LEN(bad); i++)
+		none &= !text_place(&p, bad[i], strlen(bad[i]));
+	T_OK(same && none, "places are read as they are written, and nothing else is one");
+}
+
 int main(void)
 {
+	places();
 	stands_still();
 	acts();
 	small_and_none();

@@ -10,7 +10,7 @@
 
 int main(void)
 {
-	char path[] = "/tmp/aon_file_XXXXXX", *text = NULL, *big = malloc(200001);
+	char path[] = "/tmp/aon_file_XXXXXX", *text = NULL, *big = malloc(200001), head[8];
 	int fd = mkstemp(path);
 	size_t len = 1;
 
@@ -27,6 +27,18 @@ int main(void)
 	free(text);
 	text = NULL;
 	T_OK(file_read(&text, &len, path, 199999) == -EFBIG && !text, "a longer one is refused");
+	T_OK(!file_regular(&text, &len, AT_FDCWD, path, O_NOFOLLOW, 200000) && len == 200000 &&
+		     !text[len],
+	     "so is a regular file");
+	free(text);
+	text = NULL;
+	T_OK(file_regular(&text, &len, AT_FDCWD, path, 0, 199999) == -EFBIG && !text &&
+		     file_regular(&text, &len, AT_FDCWD, "/dev/null", 0, 10) == -EFBIG && !text,
+	     "a longer one and a device are refused");
+	T_OK(file_text(AT_FDCWD, path, head, sizeof(head)) == 7 && !strcmp(head, "xxxxxxx"),
+	     "the begin of a file is cut to fit");
+	T_OK(file_text(AT_FDCWD, "/nonexistent", head, sizeof(head)) == -ENOENT && *head == 'x',
+	     "without a file the text is untouched");
 	T_OK(!file_read(&text, &len, "/proc/self/stat", 65536) && len > 10,
 	     "a file that does not say its length is read");
 	free(text);

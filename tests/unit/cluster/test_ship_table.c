@@ -211,9 +211,6 @@ static void test_ddl(void)
 	     "rows go to the shard itself, by the columns' names");
 	T_OK(ddl_insert(small, sizeof(small), &one, ship_table(SHIP_NAME), SHIP_SCHEMA) == -ENOSPC,
 	     "a statement is not cut");
-	T_OK(ddl_word("aon_2") && !ddl_word("2aon") && !ddl_word("") && !ddl_word("a b") &&
-		     !ddl_word("a`; drop"),
-	     "a database is a word");
 }
 
 int main(void)

@@ -3,7 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "model/diagnoser.h"
 #include "model/step_rec.h"
 #include "t.h"
 
@@ -132,29 +131,8 @@ static void regime(void)
 	     "one with other exchanges is of another");
 }
 
-static void places(void)
-{
-	static const char *const good[] = { "rank:0", "host:4294967295", "leaf:7", "stage:12",
-					    "job" };
-	static const char *const bad[] = {
-		"",     "rank",  "rank:",           "rank:x",  "rank:1 ",         "job:1",
-		"jobs", "gpu:1", "rank:4294967296", "rank:-1", "rank:00000000001"
-	};
-	char text[DIAG_PART_LEN];
-	struct diag_part p;
-	bool same = true, none = true;
-
-	for (size_t i = 0; i < T_LEN(good); i++)
-		same &= diag_part_parse(&p, good[i], strlen(good[i])) &&
-			!strcmp(diag_part_text(text, p), good[i]);
-	for (size_t i = 0; i < T_LEN(bad); i++)
-		none &= !diag_part_parse(&p, bad[i], strlen(bad[i]));
-	T_OK(same && none, "places are read as they are written, and nothing else is one");
-}
-
 int main(void)
 {
-	places();
 	there_and_back();
 	broken();
 	senseless();

@@ -11,7 +11,7 @@
 #include "insight/breakdown.h"
 #include "storekit.h"
 #include "store/trace.h"
-#include "tile/view.h"
+#include "tilekit.h"
 #include "tracekit.h"
 
 /* --- the truth --- */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which code launched this GPU work? Frames are grey; the leaf is a kernel and has its class's
-// colour.
+// Which code launched this GPU work, and where were threads? Frames are grey; the leaf is a kernel and
+// has its class's colour, or is the state of a sampled thread.
 import { get, runPath, type Flame, type Run } from '../api';
-import { classOf, colour, forced, texture } from '../classes';
+import { classOf as kernelClass, colour, forced, texture, type ClassId } from '../classes';
 import { button, canvas, fill, h } from '../dom';
 import * as fmt from '../fmt';
 import { drawer, say } from '../frame';
@@ -12,6 +12,12 @@ import { font } from '../plot';
 import { go, state, watch } from '../state';
 import { table } from '../table';
 import { empty, loader, type Shown, type View } from '../view';
+
+/** States of threads have the colours of classes; their words stand on them. */
+const STATES: Record<string, ClassId> = { running: 'matmul', runnable: 'copy', throttled: 'copy', gil: 'optimizer', lock: 'attention', io: 'comm', 'page fault': 'comm', sleep: 'other', wait: 'pointwise', syscall: 'other' };
+const classOf = (word: string): ClassId => STATES[word] ?? kernelClass(word);
+const GAPS = ['no', 'any', 'input', 'sync', 'host', 'launch', 'dependency', 'other'] as const;
+const PARTS = ['all', 'data', 'forward', 'backward', 'optimizer', 'collective', 'checkpoint', 'rest', 'outside'] as const;
 
 interface Node {
 	name: string;
@@ -121,10 +127,14 @@ export const flame: View = {
 	open(host, run: Run): Shown {
 		let weight = 'gpu', focus: Node | null = null, root: Node | null = null, at: Node | null = null, diff = false, against = false, placed: Placed[] = [];
 		let rows: () => string = () => '';
-		const unit = (v: number) => (weight === 'gpu' ? fmt.time(v) : weight === 'bytes' ? fmt.bytes(v) : fmt.count(v));
+		const unit = (v: number) => (weight === 'gpu' || weight === 'time' ? fmt.time(v) : weight === 'bytes' ? fmt.bytes(v) : fmt.count(v));
 		const plot = h('div'), note = h('span', { class: 'dim' }), twin = h('div', { class: 'block' });
 		const pickWeight = h('select', { 'aria-label': t('flame.weight'), on: { change: () => { weight = pickWeight.value; focus = null; void load(); } } },
-			(['gpu', 'launches', 'bytes'] as const).map((w) => h('option', { value: w }, t(`flame.weight.${w}`))));
+			(['gpu', 'launches', 'time', 'samples'] as const).map((w) => h('option', { value: w }, t(`flame.weight.${w}`))));
+		const threads = () => weight === 'time' || weight === 'samples';
+		const pickGap = h('select', { 'aria-label': t('flame.gap'), on: { change: () => void load() } }, GAPS.map((g) => h('option', { value: g }, t(`flame.gap.${g}`))));
+		const pickPart = h('select', { 'aria-label': t('flame.part'), on: { change: () => void load() } }, PARTS.map((p) => h('option', { value: p }, t(`flame.part.${p}`))));
+		const ofThreads = h('span', { hidden: true }, h('label', null, t('flame.gap'), pickGap), h('label', null, t('flame.part'), pickPart));
 		const search = h('input', { type: 'search', placeholder: t('flame.search'), 'aria-label': t('flame.search'), value: state.q, on: { input: () => go({ q: search.value }, false) } });
 		const out = button(t('flame.out'), () => { focus = focus?.up ?? root; c.redraw(); }, { title: 'Backspace' });
 		const c = canvas((g, w) => {
@@ -198,19 +208,21 @@ export const flame: View = {
 		const ask = async (signal: AbortSignal) => {
 			rest.hidden = !state.t;
 			if (!state.t) against = false;
-			const p = { weight, t0: state.t?.[0], t1: state.t?.[1], ranks: state.ranks?.join(',') };
-			const [f, old] = await Promise.all([get<Flame>(runPath(run.id, 'flame'), p, { signal }), state.vs ? get<Flame>(runPath(state.vs, 'flame'), { weight }, { signal }) : against ? get<Flame>(runPath(run.id, 'flame'), { weight }, { signal }) : null]);
+			ofThreads.hidden = !threads();
+			const what = threads() ? 'stacks' : 'flame', of = threads() ? { weight, gap: pickGap.value, part: pickPart.value } : { weight };
+			const p = { ...of, t0: state.t?.[0], t1: state.t?.[1], ranks: state.ranks?.join(',') };
+			const [f, old] = await Promise.all([get<Flame>(runPath(run.id, what), p, { signal }), state.vs ? get<Flame>(runPath(state.vs, what), of, { signal }) : against ? get<Flame>(runPath(run.id, what), of, { signal }) : null]);
 			return { f, old };
 		};
-		fill(host, h('div', { class: 'controls' }, h('label', null, t('flame.weight'), pickWeight), search, out, rest, note), plot, twin);
+		fill(host, h('div', { class: 'controls' }, h('label', null, t('flame.weight'), pickWeight), ofThreads, search, out, rest, note), plot, twin);
 		const load = loader(plot, ask, ({ f, old }) => {
-			if (!f.nodes.length) return empty(plot, 'flame.empty', 'flame.empty.what', 'aon doctor');
+			if (!f.nodes.length) return threads() ? empty(plot, 'flame.nosamples', 'flame.nosamples.what', 'aon ps') : empty(plot, 'flame.empty', 'flame.empty.what', 'aon doctor');
 			diff = !!old;
 			root = tree(f, old);
 			focus = null;
 			at = null;
 			const deep = flat(root).some((n) => n.depth > 2);
-			note.textContent = [deep ? '' : t('flame.nostacks'), f.folded.n ? t('flame.folded', { n: fmt.count(f.folded.n), total: unit(f.folded.total) }) : '', old ? t('flame.diff') : ''].filter(Boolean).join(' ');
+			note.textContent = [threads() ? t(f.enough ? 'flame.sampled' : 'flame.few', { n: fmt.count(f.samples ?? 0) }) : deep ? '' : t('flame.nostacks'), f.folded.n ? t('flame.folded', { n: fmt.count(f.folded.n), total: unit(f.folded.total) }) : '', old ? t('flame.diff') : ''].filter(Boolean).join(' ');
 			fill(plot, c.el);
 			c.redraw();
 			const tb = table<Node>({ label: t('view.flame'), rows: flat(root).sort((a, b) => b.self - a.self).slice(0, 200), sort: 'self', columns: [

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "insight/find/finding.h"
 
 const struct family_row family_table[FAMILIES] = {
@@ -17,24 +18,8 @@ const struct family_row family_table[FAMILIES] = {
 const char *const sure_word[] = { "low", "medium", "high" };
 
 static const struct rule *const rules[FAMILIES] = {
-	[FAMILY_INPUT] = &rule_input,
-	[FAMILY_LAUNCH] = &rule_launch,
-	[FAMILY_CPU] = &rule_cpu,
-	[FAMILY_SYNC] = &rule_sync,
-	[FAMILY_DEPENDENCY] = &rule_dependency,
-	[FAMILY_COMM] = &rule_comm,
-	[FAMILY_STRAGGLER] = &rule_straggler,
-	[FAMILY_IMBALANCE] = &rule_imbalance,
-	[FAMILY_COPY] = &rule_copy,
-	[FAMILY_SMALL] = &rule_small,
-	[FAMILY_SATURATED] = &rule_saturated,
-	[FAMILY_MEMORY] = &rule_memory,
-	[FAMILY_COMPILE] = &rule_compile,
-	[FAMILY_ROOF] = &rule_roof,
-	[FAMILY_SLOW_COPIES] = &rule_slow_copies,
-	[FAMILY_SLOW_LINKS] = &rule_slow_links,
-#define CAUSE(ID, ...) [FAMILY_BY_##ID] = &rule_cause[CAUSE_##ID],
-#include "insight/find/cause.tbl.h"
+#define RULE(ID, ...) [FAMILY_##ID] = &rule_##ID,
+#include "insight/find/find.tbl.h"
 };
 
 void finding_put(struct finding *f, const struct fact *some)
@@ -191,9 +176,7 @@ static int costliest(const void *a, const void *b)
 	const struct finding *x = a, *y = b;
 	uint64_t cx = x->cost_ns / x->steps, cy = y->cost_ns / y->steps;
 
-	if (cx != cy)
-		return cx < cy ? 1 : -1;
-	return (int)x->family - (int)y->family;
+	return cmp_num(cy, cx) ?: ((int)x->family - (int)y->family);
 }
 
 int findings_new(struct findings **out, const struct insight *in)

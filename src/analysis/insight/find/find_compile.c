@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* find_compile.c - the rule on functions that are compiled again, by JAX or torch.compile. */
-#include <stdio.h>
 
 #include "insight/find/finding.h"
 
@@ -62,4 +61,4 @@ static bool compile_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_compile = { compile_cost, compile_fill };
+const struct rule rule_COMPILE = { compile_cost, compile_fill };

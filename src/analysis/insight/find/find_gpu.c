@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* find_gpu.c - rules on the work of a GPU itself: copies, small kernels, compute, memory. */
-#include <stdio.h>
-
 #include "insight/find/finding.h"
 
 /* --- copies --- */
@@ -69,7 +67,7 @@ static bool copy_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_copy = { copy_cost, copy_fill };
+const struct rule rule_COPY = { copy_cost, copy_fill };
 
 /* --- small kernels --- */
 
@@ -101,7 +99,7 @@ static bool small_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_small = { small_cost, small_fill };
+const struct rule rule_SMALL = { small_cost, small_fill };
 
 /* --- computing --- */
 
@@ -180,7 +178,7 @@ static bool saturated_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_saturated = { saturated_cost, saturated_fill };
+const struct rule rule_SATURATED = { saturated_cost, saturated_fill };
 
 /* --- memory --- */
 
@@ -238,4 +236,4 @@ static bool memory_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_memory = { memory_cost, memory_fill };
+const struct rule rule_MEMORY = { memory_cost, memory_fill };

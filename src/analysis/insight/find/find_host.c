@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* find_host.c - rules on GPUs that wait for their host: input, launches, CPU, synchronization. */
-#include <stdio.h>
 #include <string.h>
 
 #include "insight/find/finding.h"
@@ -57,6 +56,7 @@ static bool input_fill(const struct insight *in, struct finding *f)
 	finding_facts(f, FACT_N("input_idle_ns", f->cost_ns), FACT_N("batches", h->inputs),
 		      FACT_N("batch_ns", h->input_ns / h->inputs));
 	finding_gaps(f, IDLE_INPUT);
+	finding_code(in, f, 1u << IDLE_INPUT); /* what the loader does; the remedy is the same */
 	if (strstr(name, "SingleProcess"))
 		SAY(action, "load in other processes: DataLoader(num_workers=4, pin_memory=True)");
 	else
@@ -65,7 +65,7 @@ static bool input_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_input = { input_cost, input_fill };
+const struct rule rule_INPUT = { input_cost, input_fill };
 
 /* --- launching --- */
 
@@ -103,7 +103,7 @@ static bool launch_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_launch = { launch_cost, launch_fill };
+const struct rule rule_LAUNCH = { launch_cost, launch_fill };
 
 /* --- CPU --- */
 
@@ -135,18 +135,47 @@ static const char *remedy(const char *name)
 	return NULL;
 }
 
+/* What is known to help goes before what samples name, and that before the range around it. */
+static void cpu_action(const struct insight *in, struct finding *f, enum code_seen code)
+{
+	static const char *const how[] = {
+		[CODE_NONE] =
+			"record with aon, or aon attach PID while it runs: what the host does "
+			"between launches is not in this trace",
+		[CODE_FEW] = "record for longer: the launching thread is sampled all the time",
+		[CODE_NAMED] = "no function stands out; list them: aon report --by stack --gap",
+	};
+	const struct insight_device *d = f->on;
+	const struct insight_host *h = host_of(in, f);
+	const char *name = trace_text(in->t, d->host_name);
+
+	if (h->alloc_ns > f->cost_ns / 5)
+		SAY(action,
+		    "allocate once: %s calls that allocate or free took %s; warm up before you "
+		    "measure",
+		    N(h->allocs), D(h->alloc_ns));
+	else if (d->host_name_ns > f->cost_ns / 2 && remedy(name))
+		SAY(action, "%s", remedy(name));
+	else if (!*f->action && d->host_name_ns > f->cost_ns / 2)
+		SAY(action, "make %.*s cheaper or take it out of the loop", NAME, name);
+	else if (!*f->action)
+		SAY(action, "%s", how[code]);
+}
+
 static bool cpu_fill(const struct insight *in, struct finding *f)
 {
 	const struct insight_device *d = f->on;
 	const struct insight_host *h = host_of(in, f);
 	const char *name = trace_text(in->t, d->host_name);
 	const struct insight_gap *gap = &d->longest[0];
+	enum code_seen code;
 
 	f->sure = sureness(d);
 	SAY(title, "The GPU waits for the host");
 	finding_seen(f, "idle in gaps of 200 us or longer: %s%s (%s %% of the time)", T(f->cost_ns),
 		     finding_per(f), P(f->share));
-	if (d->host_name_ns)
+	code = finding_code(in, f, 1u << IDLE_HOST | 1u << IDLE_LAUNCH);
+	if (d->host_name_ns && code != CODE_NAMED)
 		finding_seen(f, "%s of all waiting while the host was in %.*s", T(d->host_name_ns),
 			     NAME, name);
 	finding_seen(f, "the longest gap is %s, before %.*s", D(gap->end_ns - gap->start_ns), NAME,
@@ -157,22 +186,11 @@ static bool cpu_fill(const struct insight *in, struct finding *f)
 		      FACT_N("alloc_calls", h->allocs), FACT_N("alloc_ns", h->alloc_ns));
 	finding_gaps(f, IDLE_HOST);
 	finding_gaps(f, IDLE_LAUNCH);
-	if (h->alloc_ns > f->cost_ns / 5)
-		SAY(action,
-		    "allocate once: %s calls that allocate or free took %s; warm up before you "
-		    "measure",
-		    N(h->allocs), D(h->alloc_ns));
-	else if (d->host_name_ns > f->cost_ns / 2 && remedy(name))
-		SAY(action, "%s", remedy(name));
-	else if (d->host_name_ns > f->cost_ns / 2)
-		SAY(action, "make %.*s cheaper or take it out of the loop", NAME, name);
-	else
-		SAY(action, "profile the launching thread (py-spy, perf): what it does between "
-			    "launches is not in this trace");
+	cpu_action(in, f, code);
 	return true;
 }
 
-const struct rule rule_cpu = { cpu_cost, cpu_fill };
+const struct rule rule_CPU = { cpu_cost, cpu_fill };
 
 /* --- waits for the GPU --- */
 
@@ -198,12 +216,13 @@ static bool sync_fill(const struct insight *in, struct finding *f)
 		      FACT_N("sync_ns", h->sync_ns));
 	finding_event(f, &h->sync_longest);
 	finding_gaps(f, IDLE_SYNC);
+	finding_code(in, f, 1u << IDLE_SYNC);
 	SAY(action, "do not read values back each step (.item(), print(loss), .cpu(), nonzero): "
 		    "keep them on the GPU, read them every 100 steps");
 	return true;
 }
 
-const struct rule rule_sync = { sync_cost, sync_fill };
+const struct rule rule_SYNC = { sync_cost, sync_fill };
 
 /* --- dependencies --- */
 
@@ -232,4 +251,4 @@ static bool dependency_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_dependency = { dependency_cost, dependency_fill };
+const struct rule rule_DEPENDENCY = { dependency_cost, dependency_fill };

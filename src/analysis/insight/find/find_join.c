@@ -236,10 +236,6 @@ static bool cause_fill(const struct insight *in, struct finding *f, enum cause c
 	static bool fill_##ID(const struct insight *in, struct finding *f)                  \
 	{                                                                                   \
 		return cause_fill(in, f, CAUSE_##ID);                                       \
-	}
+	}                                                                                   \
+	const struct rule rule_BY_##ID = { cost_##ID, fill_##ID };
 #include "insight/find/cause.tbl.h"
-
-const struct rule rule_cause[CAUSES] = {
-#define CAUSE(ID, ...) [CAUSE_##ID] = { cost_##ID, fill_##ID },
-#include "insight/find/cause.tbl.h"
-};

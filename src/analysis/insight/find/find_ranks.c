@@ -67,7 +67,7 @@ static bool comm_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_comm = { comm_cost, comm_fill };
+const struct rule rule_COMM = { comm_cost, comm_fill };
 
 /* --- late ranks --- */
 
@@ -126,7 +126,7 @@ static bool straggler_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_straggler = { straggler_cost, straggler_fill };
+const struct rule rule_STRAGGLER = { straggler_cost, straggler_fill };
 
 /* --- unequal work --- */
 
@@ -175,4 +175,4 @@ static bool imbalance_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_imbalance = { imbalance_cost, imbalance_fill };
+const struct rule rule_IMBALANCE = { imbalance_cost, imbalance_fill };

@@ -7,7 +7,6 @@
  * time the launch explains are small kernels, which have a rule of their own.
  */
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -152,4 +151,4 @@ static bool roof_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_roof = { roof_cost, roof_fill };
+const struct rule rule_ROOF = { roof_cost, roof_fill };

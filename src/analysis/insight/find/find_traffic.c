@@ -3,7 +3,6 @@
  * find_traffic.c - rules on copies and collectives that take longer than their links need. Waiting
  * for late ranks does not count, and transfers hidden behind compute cost nothing.
  */
-#include <stdio.h>
 
 #include "insight/find/finding.h"
 #include "theory/copy.h"
@@ -106,7 +105,7 @@ static bool copies_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_slow_copies = { copies_cost, copies_fill };
+const struct rule rule_SLOW_COPIES = { copies_cost, copies_fill };
 
 /* --- collectives --- */
 
@@ -140,4 +139,4 @@ static bool collectives_fill(const struct insight *in, struct finding *f)
 	return true;
 }
 
-const struct rule rule_slow_links = { collectives_cost, collectives_fill };
+const struct rule rule_SLOW_LINKS = { collectives_cost, collectives_fill };

@@ -7,6 +7,8 @@
  */
 #pragma once
 
+#include <stdio.h>
+
 #include "base/fmt.h"
 #include "insight/insight.h"
 #include "insight/find/join.h"
@@ -96,16 +98,10 @@ struct rule {
 	rule_fill_fn *fill;
 };
 
-extern const struct rule rule_input, rule_launch, rule_cpu, rule_sync, rule_dependency;
-extern const struct rule rule_copy, rule_small, rule_saturated, rule_memory;
-extern const struct rule rule_compile, rule_roof, rule_slow_copies, rule_slow_links;
-extern const struct rule rule_comm, rule_straggler, rule_imbalance;
-extern const struct rule rule_cause[CAUSES];
+#define RULE(ID, ...) extern const struct rule rule_##ID;
+#include "insight/find/find.tbl.h"
 
-/*
- * The state that slows the kernels of a device the most, by telemetry, or NULL; writes its title to
- * `out`.
- */
+/* The state that slows a device's kernels most, by telemetry, or NULL; its title goes to `out`. */
 const struct join_verdict *finding_cause(const struct insight *in, const struct insight_device *d);
 void finding_cause_title(const struct insight *in, const struct insight_device *d, enum cause c,
 			 char *out, size_t cap);
@@ -118,6 +114,15 @@ void finding_put(struct finding *f, const struct fact *some); /* up to one witho
 #define finding_facts(f, ...) finding_put(f, (const struct fact[]){ __VA_ARGS__, { 0 } })
 void finding_event(struct finding *f, const struct event *e); /* EVENT_NONE: none */
 void finding_gaps(struct finding *f, enum idle_cause cause);
+
+/* What samples of the process say of its gaps of these causes (bits): adds a line of what was seen,
+ * facts, and if one piece of code stands out what to do about it. */
+enum code_seen {
+	CODE_NONE, /* nothing was sampled */
+	CODE_FEW,  /* too little */
+	CODE_NAMED,
+};
+enum code_seen finding_code(const struct insight *in, struct finding *f, uint32_t causes);
 __attribute__((format(printf, 2, 3))) void finding_seen(struct finding *f, const char *fmt, ...);
 /* A time a step, or of the whole. */
 char *finding_time(const struct finding *f, char out[FMT_LEN], uint64_t ns);

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 
 const struct cause_row cause_table[CAUSES] = {
@@ -254,28 +254,13 @@ double join_signal(const struct join *j, uint32_t device, enum join_signal s, ui
 
 /* --- numbers --- */
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return x < y ? -1 : x > y;
-}
-
-double join_median(double *v, size_t n)
-{
-	if (!n)
-		return NAN;
-	qsort(v, n, sizeof(*v), by_value);
-	return n % 2 ? v[n / 2] : (v[n / 2 - 1] + v[n / 2]) / 2;
-}
-
 double join_spread(double *v, size_t n)
 {
-	double mid = join_median(v, n);
+	double mid = median_of(v, n);
 
 	for (size_t i = 0; i < n; i++)
 		v[i] = fabs(v[i] - mid);
-	return n ? 1.4826 * join_median(v, n) : NAN;
+	return n ? 1.4826 * median_of(v, n) : NAN;
 }
 
 const struct join_verdict *join_found(const struct join *j, uint32_t device, enum cause c)

@@ -92,9 +92,7 @@ struct join_cell {
 	double ns;
 };
 
-/*
- * Work that is comparable with itself over time: a kernel and geometry of a device, a collective.
- */
+/* Work comparable with itself over time: a kernel and geometry of a device, a collective. */
 struct join_key {
 	uint32_t device;
 	enum join_class class;
@@ -201,5 +199,4 @@ struct join_state {
 	double explains; /* ln */
 };
 bool join_state(const struct join *j, uint32_t device, enum cause c, struct join_state *out);
-double join_median(double *v, size_t n); /* sorts; NAN of none */
 double join_spread(double *v, size_t n); /* 1.4826 MAD; sorts */

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 #include "insight/find/join_priv.h"
 
@@ -31,7 +32,7 @@
 struct contrast {
 	double effect, z; /* ln */
 	double was;       /* level of the bins that are not bad; 0: of all devices */
-	uint32_t bad, good, peers;
+	uint32_t bad, peers;
 	bool history;
 };
 
@@ -67,7 +68,7 @@ static double unlike(const struct judge *g, uint32_t d, uint32_t classes)
 				x[xs++] = y;
 		}
 		if (xs)
-			v[n++] = join_median(x, xs);
+			v[n++] = median_of(x, xs);
 	}
 	return n ? join_spread(v, n) : INFINITY;
 }
@@ -87,13 +88,12 @@ static void compare(const struct judge *g, uint32_t d, uint32_t classes, struct 
 	fewer = out->peers ? 1 : 4; /* what all have together goes on from bin to bin */
 	ng = levels(g, d, classes, false, false, out->peers, good);
 	out->bad = (uint32_t)nb;
-	out->good = (uint32_t)ng;
 	if (nb < BINS_BAD)
 		return;
 	if (ng >= BINS_GOOD && ng >= g->j->bins / 20) {
 		out->history = true;
-		out->was = join_median(good, ng);
-		out->effect = join_median(bad, nb) - out->was;
+		out->was = median_of(good, ng);
+		out->effect = median_of(bad, nb) - out->was;
 		sb = join_spread(bad, nb);
 		sg = join_spread(good, ng);
 		/* A state that comes slowly spreads what it does. */
@@ -108,7 +108,7 @@ static void compare(const struct judge *g, uint32_t d, uint32_t classes, struct 
 	nb = levels(g, d, classes, true, true, true, bad);
 	if (nb < BINS_BAD)
 		return;
-	out->effect = join_median(bad, nb);
+	out->effect = median_of(bad, nb);
 	sb = unlike(g, d, classes);
 	out->z = out->effect / (sb > 2 * NOISE ? sb : 2 * NOISE);
 }
@@ -202,7 +202,7 @@ static double key_by(const struct judge *g, const struct join_key *k, bool histo
 	}
 	if (nb < BINS_BAD || (history && ng < BINS_BAD))
 		return 0;
-	return exp(join_median(bad, nb) - (history ? join_median(good, ng) : k->all));
+	return exp(median_of(bad, nb) - (history ? median_of(good, ng) : k->all));
 }
 
 static void name_slowed(const struct judge *g, struct join_verdict *v, uint32_t classes)
@@ -269,7 +269,7 @@ static double signal_in(const struct join *j, uint32_t d, enum join_signal s, co
 		if (!isnan(x))
 			v[n++] = x;
 	}
-	return join_median(v, n);
+	return median_of(v, n);
 }
 
 /* Of counters and of what all have: the median of the others, where it was always bad. */
@@ -286,7 +286,7 @@ static double signal_was(const struct judge *g, uint32_t d, enum join_signal s, 
 		if (!isnan(x))
 			v[n++] = x;
 	}
-	return join_median(v, n);
+	return median_of(v, n);
 }
 
 /* What a cause slows there: of the network, what goes over it, where that is known. */
@@ -357,7 +357,7 @@ static void slower_state(const struct judge *g, uint32_t d, uint32_t classes, do
 		if (!isnan(x[b]))
 			v[n++] = x[b];
 	}
-	join_median(v, n);
+	median_of(v, n);
 	high = n ? v[n * 8 / 10] : 0;
 	for (uint32_t b = 0; b < g->j->bins && high >= least; b++)
 		s->bad[b] = x[b] > high / 2;
@@ -382,7 +382,7 @@ static int slower(struct judge *g, uint32_t d)
 	x.bad = (uint32_t)n;
 	if (x.peers < LIKE || n < BINS_GOOD || !same_clock(g, d))
 		return 0;
-	x.effect = join_median(v, n);
+	x.effect = median_of(v, n);
 	x.z = x.effect / fmax(unlike(g, d, classes), NOISE);
 	if (x.effect < 2 * join_spread(v, n) || !tells(&x, cause_table[CAUSE_SLOWER].least) ||
 	    !fits(g, d, CAUSE_SLOWER, &x, by_class))

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "insight/find/join_priv.h"
 
 #define PEERS      2u /* at least, to take off what they did */
@@ -44,18 +45,15 @@ static double key_median(const struct join *j, const struct join_key *k)
 	for (uint32_t b = 0; b < j->bins; b++)
 		if (k->cell[b].n)
 			v[n++] = join_level(k, b);
-	return join_median(v, n);
+	return median_of(v, n);
 }
 
 static int by_same(const void *a, const void *b)
 {
 	const struct join_key *x = *(struct join_key *const *)a, *y = *(struct join_key *const *)b;
 
-	if (x->class != y->class)
-		return x->class < y->class ? -1 : 1;
-	if (x->same != y->same)
-		return x->same < y->same ? -1 : 1;
-	return x->group < y->group ? -1 : x->group > y->group;
+	return cmp_num(x->class, y->class) ?: cmp_num(x->same, y->same) ?:
+	       cmp_num(x->group, y->group);
 }
 
 /* All ranks leave a collective together: the one that spent the least time in it did not wait. */
@@ -78,7 +76,7 @@ static void all_medians(struct join_key **k, size_t n, double *v)
 
 	for (size_t i = 0; i < n; i++)
 		v[i] = k[i]->mid;
-	mid = join_median(v, n);
+	mid = median_of(v, n);
 	for (size_t i = 0; i < n; i++)
 		k[i]->all = n > PEERS ? mid : k[i]->mid;
 }
@@ -87,11 +85,8 @@ static int by_device(const void *a, const void *b)
 {
 	const struct join_key *x = a, *y = b;
 
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->class != y->class)
-		return x->class < y->class ? -1 : 1;
-	return x->same < y->same ? -1 : x->same > y->same;
+	return cmp_num(x->device, y->device) ?: cmp_num(x->class, y->class) ?:
+	       cmp_num(x->same, y->same);
 }
 
 static int medians(struct join *j)
@@ -127,9 +122,7 @@ static int by_group(const void *a, const void *b)
 {
 	const struct join_key *x = *(struct join_key *const *)a, *y = *(struct join_key *const *)b;
 
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	return x->device < y->device ? -1 : x->device > y->device;
+	return cmp_num(x->group, y->group) ?: cmp_num(x->device, y->device);
 }
 
 /* A collective uses the network if it has members on several nodes, or unrecorded ones. */
@@ -298,7 +291,7 @@ uint32_t judge_like(const struct judge *g, uint32_t d, uint32_t classes, bool as
 			if (!isnan(x))
 				v[n++] = x;
 		}
-		g->like[b] = n >= PEERS ? join_median(v, n) : NAN;
+		g->like[b] = n >= PEERS ? median_of(v, n) : NAN;
 		most = n > most ? n : most;
 	}
 	return most >= PEERS ? most : 0;

@@ -26,7 +26,5 @@ bool join_is_collective(const struct join_key *k);
 double join_level(const struct join_key *k, uint32_t bin); /* ln of ns; NAN: it did not run */
 /* Of several classes; `as_all`: against the medians of all devices, not its own. */
 double judge_level(const struct judge *g, uint32_t d, uint32_t classes, bool as_all, uint32_t b);
-/*
- * The level of its peers in each bin, without those in the same state; returns how many there were.
- */
+/* The level of its peers in each bin, without those in the same state; returns their number. */
 uint32_t judge_like(const struct judge *g, uint32_t d, uint32_t classes, bool as_all);

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "insight/find/join.h"
 
 #define BUSY      0.2  /* of a bin; less is idle */
@@ -49,7 +50,7 @@ static double others(const struct join *j, uint32_t d, enum join_signal s, uint3
 		if (!isnan(x))
 			v[n++] = x;
 	}
-	return n >= 2 ? join_median(v, n) : NAN;
+	return n >= 2 ? median_of(v, n) : NAN;
 }
 
 /* The q-th part of the values that it had while it worked. */
@@ -64,7 +65,7 @@ static double own(const struct join *j, uint32_t d, enum join_signal s, double q
 		if (!isnan(x))
 			v[n++] = x;
 	}
-	join_median(v, n);
+	median_of(v, n);
 	return n ? v[(size_t)(q * (double)(n - 1))] : NAN;
 }
 
@@ -83,7 +84,7 @@ static double low(const struct join *j, uint32_t d, enum join_signal s, double p
 		bad[b] = true;
 		ln[n++] = log(ref / v);
 	}
-	return n ? join_median(ln, n) : 0;
+	return n ? median_of(ln, n) : 0;
 }
 
 /* Bins around those in which an error was counted: more of them than there always are. */
@@ -121,7 +122,7 @@ static void share(const struct join *j, uint32_t d, const enum join_signal *part
 		if (!isnan(v[b]))
 			sorted[n++] = v[b];
 	}
-	join_median(sorted, n);
+	median_of(sorted, n);
 	usual = n ? sorted[n / 10] : 0;
 	/* From the begin on: nothing is usual then but what it should be. */
 	usual = usual > least ? 0 : usual;

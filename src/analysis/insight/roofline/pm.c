@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 #include "insight/state.h"
 
@@ -54,18 +55,14 @@ static int value_cmp(const void *a, const void *b)
 {
 	const struct value *x = a, *y = b;
 
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	return x->ns < y->ns ? -1 : x->ns > y->ns;
+	return cmp_num(x->device, y->device) ?: cmp_num(x->ns, y->ns);
 }
 
 static int part_cmp(const void *a, const void *b)
 {
 	const struct slice *x = a, *y = b;
 
-	if (x->point != y->point)
-		return x->point < y->point ? -1 : 1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return cmp_num(x->point, y->point) ?: cmp_num(x->name, y->name);
 }
 
 /* By name of the trace: + 1, or 0. NULL: no counter of ours is in it, or no memory. */
@@ -142,13 +139,6 @@ static void make_points(struct join *j)
 	}
 }
 
-static int u64_cmp(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
-
 /* A point lasts to the next one, but no longer than is usual: an idle GPU sends no points. */
 static int end_points(struct join *j, uint64_t *usual)
 {
@@ -160,7 +150,7 @@ static int end_points(struct join *j, uint64_t *usual)
 	for (size_t i = 1; i < j->points; i++)
 		if (j->point[i].device == j->point[i - 1].device)
 			gap[n++] = j->point[i].ns - j->point[i - 1].ns;
-	qsort(gap, n, sizeof(*gap), u64_cmp);
+	qsort(gap, n, sizeof(*gap), cmp_u64);
 	*usual = n ? gap[n / 2] : 0;
 	free(gap);
 	for (size_t i = 0; i < j->points; i++) {
@@ -176,18 +166,10 @@ static int end_points(struct join *j, uint64_t *usual)
 /* The first point that ends after `ns`. */
 static size_t point_at(const struct join *j, uint32_t device, uint64_t ns)
 {
-	size_t lo = 0, hi = j->points;
+	const struct point *p = j->point;
 
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		const struct point *p = &j->point[mid];
-
-		if (p->device < device || (p->device == device && p->end_ns <= ns))
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
+	return first_where(i, 0, j->points,
+			   p[i].device > device || (p[i].device == device && p[i].end_ns > ns));
 }
 
 static int add_part(struct join *j, size_t point, uint32_t name, uint64_t ns)

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 #include "names/kwork.h"
 #include "insight/state.h"
@@ -151,19 +152,11 @@ int insight_roofs(struct insight *in)
 static int by_op_and_mean(const void *a, const void *b)
 {
 	const struct roof_row *x = a, *y = b;
-	double dx, dy;
+	double dx = (double)x->total_ns / (double)x->count;
+	double dy = (double)y->total_ns / (double)y->count;
 
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	if (x->op != y->op)
-		return x->op < y->op ? -1 : 1;
-	if (x->shapes != y->shapes)
-		return x->shapes < y->shapes ? -1 : 1;
-	dx = (double)x->total_ns / (double)x->count;
-	dy = (double)y->total_ns / (double)y->count;
-	if (dx != dy)
-		return dx < dy ? 1 : -1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return cmp_num(x->file, y->file) ?: cmp_num(x->op, y->op) ?: cmp_num(x->shapes, y->shapes) ?:
+	       cmp_num(dy, dx) ?: cmp_num(x->name, y->name);
 }
 
 /* Each call of an operator has one kernel that does its work: the longest ones, as many as there were
@@ -393,18 +386,14 @@ static int by_time(const void *a, const void *b)
 {
 	const struct roof_row *x = a, *y = b;
 
-	if (x->total_ns != y->total_ns)
-		return x->total_ns < y->total_ns ? 1 : -1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return cmp_num(y->total_ns, x->total_ns) ?: cmp_num(x->name, y->name);
 }
 
 static int op_by_time(const void *a, const void *b)
 {
 	const struct roof_op *x = a, *y = b;
 
-	if (x->total_ns != y->total_ns)
-		return x->total_ns < y->total_ns ? 1 : -1;
-	return x->name < y->name ? -1 : x->name > y->name;
+	return cmp_num(y->total_ns, x->total_ns) ?: cmp_num(x->name, y->name);
 }
 
 static void find_devices(struct insight *in)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * traffic.c - see traffic.h. Events are added to rows; the end separates waiting from transfer, and
- * judges.
- */
+/* traffic.c - see traffic.h. Adds events to rows; the end separates waiting from transfer. */
 #include "insight/roofline/traffic.h"
 
 #include <errno.h>
@@ -11,6 +8,7 @@
 
 #include <aon/provider.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 #include "insight/state.h"
 #include "theory/copy.h"
@@ -121,27 +119,27 @@ static struct what what_of(const struct insight *in, size_t event)
 
 /* --- adding events --- */
 
-static struct traffic_row *row_at(struct insight *in, uint32_t device, uint32_t class, uint32_t *at)
+static struct traffic_row *row_at(struct insight *in, uint32_t device, uint32_t class)
 {
 	struct state_traffic *x = &in->x->traffic;
 	struct traffic *to = &in->traffic;
+	uint32_t at = map_get(&x->row, (uint64_t)device << 32 | class);
 
-	*at = map_get(&x->row, (uint64_t)device << 32 | class);
-	if (!*at && to->rows == ROWS_MOST)
+	if (!at && to->rows == ROWS_MOST)
 		return NULL;
-	*at = map_number(&x->row, (uint64_t)device << 32 | class);
-	if (*at && *at <= to->rows)
-		return &to->row[*at - 1];
-	if (!*at || vec_more(&to->row, to->rows, sizeof(*to->row)) < 0)
+	at = map_number(&x->row, (uint64_t)device << 32 | class);
+	if (at && at <= to->rows)
+		return &to->row[at - 1];
+	if (!at || vec_more(&to->row, to->rows, sizeof(*to->row)) < 0)
 		return NULL;
 	to->rows++;
-	to->row[*at - 1] =
+	to->row[at - 1] =
 		(struct traffic_row){ .rank = in->t->file[in->t->device[device].file].rank,
 				      .file = in->t->device[device].file,
 				      .device = device,
 				      .least_ns = UINT64_MAX,
 				      .class = class };
-	return &to->row[*at - 1];
+	return &to->row[at - 1];
 }
 
 static void add(struct traffic_row *r, uint64_t bytes, uint64_t ns)
@@ -157,10 +155,9 @@ static int add_copy(struct insight *in, const struct event *e)
 	struct state_traffic *x = &in->x->traffic;
 	uint8_t direction = e->flags >> EVENT_COPY_SHIFT;
 	bool pageable = e->b & TRACE_PAGEABLE;
-	uint32_t at, class = map_number(&x->class, (uint64_t)COPIES << 32 |
-							   (uint32_t)(direction << 1 | pageable));
-	struct traffic_row *r =
-		class ? row_at(in, in->t->track[e->track].device, class, &at) : NULL;
+	uint32_t class = map_number(&x->class,
+				    (uint64_t)COPIES << 32 | (uint32_t)(direction << 1 | pageable));
+	struct traffic_row *r = class ? row_at(in, in->t->track[e->track].device, class) : NULL;
 
 	if (!r)
 		return in->traffic.rows == ROWS_MOST ? 0 : -ENOMEM;
@@ -192,9 +189,8 @@ static int add_collective(struct insight *in, size_t event)
 {
 	const struct event *e = &in->t->event[event];
 	struct what w = what_of(in, event);
-	uint32_t at, class = class_of(&in->x->traffic, &w);
-	struct traffic_row *r =
-		class ? row_at(in, in->t->track[e->track].device, class, &at) : NULL;
+	uint32_t class = class_of(&in->x->traffic, &w);
+	struct traffic_row *r = class ? row_at(in, in->t->track[e->track].device, class) : NULL;
 
 	if (!r)
 		return in->traffic.rows == ROWS_MOST ? 0 : -ENOMEM;
@@ -338,17 +334,10 @@ static int longest(const void *a, const void *b)
 {
 	const struct traffic_row *x = a, *y = b;
 
-	if (x->total_ns != y->total_ns)
-		return x->total_ns < y->total_ns ? 1 : -1;
-	if (x->device != y->device)
-		return x->device < y->device ? -1 : 1;
-	if (x->bytes != y->bytes)
-		return x->bytes < y->bytes ? 1 : -1;
-	if (x->op != y->op)
-		return x->op < y->op ? -1 : 1;
-	if (x->group != y->group)
-		return x->group < y->group ? -1 : 1;
-	return x->direction * 2 + x->pageable - (y->direction * 2 + y->pageable);
+	return cmp_num(y->total_ns, x->total_ns) ?: cmp_num(x->device, y->device) ?:
+	       cmp_num(y->bytes, x->bytes) ?: cmp_num(x->op, y->op) ?:
+	       cmp_num(x->group, y->group) ?:
+	       (x->direction * 2 + x->pageable - (y->direction * 2 + y->pageable));
 }
 
 int insight_traffic_end(struct insight *in)

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "base/vec.h"
 #include "insight/state.h"
 
@@ -57,15 +58,9 @@ static int by_file_and_time(const void *a, const void *b)
 {
 	const struct insight_work_row *x = a, *y = b;
 
-	if (x->file != y->file)
-		return x->file < y->file ? -1 : 1;
-	if (x->total_ns != y->total_ns)
-		return x->total_ns < y->total_ns ? 1 : -1;
-	if (x->name != y->name)
-		return x->name < y->name ? -1 : 1;
-	if (x->op != y->op)
-		return x->op < y->op ? -1 : 1;
-	return x->module < y->module ? -1 : x->module > y->module;
+	return cmp_num(x->file, y->file) ?: cmp_num(y->total_ns, x->total_ns) ?:
+	       cmp_num(x->name, y->name) ?: cmp_num(x->op, y->op) ?:
+	       cmp_num(x->module, y->module);
 }
 
 int insight_work(struct insight *in)

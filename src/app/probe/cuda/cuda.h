@@ -189,7 +189,6 @@ extern struct cuda *cuda; /* NULL until InitializeInjection() */
 
 /* A lock that is held for some microseconds at most. */
 void cuda_turn_take(_Atomic uint32_t *turn);
-bool cuda_turn_try(_Atomic uint32_t *turn);
 void cuda_turn_give(_Atomic uint32_t *turn);
 
 /* A text, built without stdio. */
@@ -245,6 +244,7 @@ void session_close(struct cuda *c);
 void session_want(struct cuda *c, uint32_t want);
 int session_graph_level(struct cuda *c, bool whole);
 const char *session_why(int error);
+const char *counters_why(int error);
 
 /* --- pm.c --- */
 void pm_setup(struct pm *pm, const char *set);

@@ -48,7 +48,7 @@ void keep_doorbell(struct cuda *c)
 	errno = saved;
 }
 
-bool cuda_turn_try(_Atomic uint32_t *turn)
+static bool cuda_turn_try(_Atomic uint32_t *turn)
 {
 	return !atomic_exchange_explicit(turn, 1, memory_order_acquire);
 }

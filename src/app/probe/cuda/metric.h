@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * metric.h - metrics of CUPTI by name: which of them a device can read in one pass, and their
- * values.
- */
+/* metric.h - metrics of CUPTI by name: those that a device reads in one pass, their values. */
 #pragma once
 
 #include <stdbool.h>

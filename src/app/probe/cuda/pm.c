@@ -77,19 +77,10 @@ static void tell(struct pm *pm, enum pm_state state, const char *why)
 	aon_note("counters", word[state], why);
 }
 
-static const char *reason(int err)
-{
-	if (err == CUPTI_NOT_INITIALIZED)
-		return "CUPTI cannot load libnvperf_host.so and libnvperf_target.so";
-	if (err == CUPTI_INVALID_METRIC)
-		return "this device has none of the counters";
-	return session_why(err);
-}
-
 static void refused(struct pm *pm, int err)
 {
 	pm->retry_ns = clock_mono_ns() + RETRY_NS;
-	tell(pm, err == CUPTI_HARDWARE_BUSY ? PM_HELD : PM_OFF, reason(err));
+	tell(pm, err == CUPTI_HARDWARE_BUSY ? PM_HELD : PM_OFF, counters_why(err));
 }
 
 /* --- a device --- */

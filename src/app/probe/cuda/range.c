@@ -157,22 +157,13 @@ void range_launched(struct cuda *c, uint32_t domain, const struct cupti_cb_data 
 
 /* --- on ours --- */
 
-static const char *reason(int err)
-{
-	if (err == CUPTI_NOT_INITIALIZED)
-		return "CUPTI cannot load libnvperf_host.so and libnvperf_target.so";
-	if (err == CUPTI_INVALID_METRIC)
-		return "this device has none of the counters";
-	return session_why(err);
-}
-
 static void refused(struct range *r, int err)
 {
 	bool held = err == CUPTI_HARDWARE_BUSY;
 
 	metric_fini(&r->host, &r->set);
 	r->until_ns = clock_mono_ns() + RETRY_NS;
-	aon_note("counters", held ? "waiting" : "off", reason(err));
+	aon_note("counters", held ? "waiting" : "off", counters_why(err));
 	set_state(r, held ? RANGE_IDLE : RANGE_OFF);
 }
 

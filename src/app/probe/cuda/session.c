@@ -42,6 +42,15 @@ const char *session_why(int error)
 				      : "CUPTI refused";
 }
 
+const char *counters_why(int error)
+{
+	if (error == CUPTI_NOT_INITIALIZED)
+		return "CUPTI cannot load libnvperf_host.so and libnvperf_target.so";
+	if (error == CUPTI_INVALID_METRIC)
+		return "this device has none of the counters";
+	return session_why(error);
+}
+
 /* --- buffers: a child of fork() has no pool, which is handled too --- */
 
 static void on_request(uint8_t **buffer, size_t *size, size_t *max_records)

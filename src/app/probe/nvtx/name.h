@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <string.h>
-
 #include "probe/nvtx/nvtx.h"
 
 #define STRINGS    (1u << 15)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * push.c - push and pop: PUSH (x: category), POP (x: later ones that stay open).
- */
+/* push.c - push and pop: PUSH (x: category), POP (x: later ones that stay open). */
 #include <string.h>
 
 #include <aon/provider.h>

@@ -23,7 +23,6 @@ struct place {
 struct push {
 	struct place to[PUSHES];
 	struct meter meter;
-	uint64_t failures;
 };
 
 /* http(s)://HOST:PORT and /PATH apart. */
@@ -35,12 +34,12 @@ static int parse(struct place *p, const char *text, struct net_why *why)
 
 	if (!path || strlen(path) >= sizeof(p->path) || (size_t)(path - text) >= sizeof(base) ||
 	    strpbrk(path, " \t\"<>"))
-		return net_say(why, -EINVAL, "expected http(s)://HOST:PORT/PATH, not '%.100s'",
+		return why_say(why, -EINVAL, "expected http(s)://HOST:PORT/PATH, not '%.100s'",
 			       text);
 	snprintf(base, sizeof(base), "%.*s", (int)(path - text), text);
 	if (cluster_url_parse(&p->url, base, &bad) || p->url.kind != CLUSTER_RELAY ||
 	    p->url.servers != 1)
-		return net_say(why, -EINVAL, "'%.100s': %.300s", text, bad.text);
+		return why_say(why, -EINVAL, "'%.100s': %.300s", text, bad.text);
 	snprintf(p->path, sizeof(p->path), "%s", path);
 	return 0;
 }
@@ -56,7 +55,7 @@ int push_new(struct push **out, const struct push_opts *o, struct net_why *why)
 		return 0;
 	p = calloc(1, sizeof(*p));
 	if (!p)
-		return net_say(why, -ENOMEM, "out of memory");
+		return why_say(why, -ENOMEM, "out of memory");
 	p->meter.start_ns = o->now_ns;
 	for (int i = 0; i < PUSHES && !err; i++) {
 		struct http_opts ho = { .files = o->files, .timeout_ms = PUSH_MS };
@@ -92,12 +91,7 @@ struct meter *push_meter(struct push *p, uint64_t now_ns)
 	return &p->meter;
 }
 
-uint64_t push_failures(const struct push *p)
-{
-	return p->failures;
-}
-
-static uint64_t send_to(struct push *p, struct place *to, struct http_ask *q)
+static uint64_t send_to(struct place *to, struct http_ask *q)
 {
 	struct http_answer a;
 	struct net_why why = { "" };
@@ -107,13 +101,10 @@ static uint64_t send_to(struct push *p, struct place *to, struct http_ask *q)
 	q->target = to->path;
 	err = http_do(to->http, q, &a, &why);
 	if (!err && a.status / 100 != 2)
-		err = net_say(&why, -EREMOTEIO, "status %d: %.200s", a.status, a.data);
-	if (err) {
-		p->failures++;
-		if (!to->bad)
-			log_warn("metrics to %s:%u%s: %s", q->server->host, q->server->port,
-				 to->path, why.text);
-	}
+		err = why_say(&why, -EREMOTEIO, "status %d: %.200s", a.status, a.data);
+	if (err && !to->bad)
+		log_warn("metrics to %s:%u%s: %s", q->server->host, q->server->port, to->path,
+			 why.text);
 	to->bad = err != 0;
 	return a.sent + a.got;
 }
@@ -127,7 +118,7 @@ static uint64_t send_otlp(struct push *p)
 	if (meter_otlp(&p->meter, &b) == 0) {
 		q.body = b.data;
 		q.len = b.len;
-		wire = send_to(p, &p->to[PUSH_OTLP], &q);
+		wire = send_to(&p->to[PUSH_OTLP], &q);
 	}
 	pb_free(&b);
 	return wire;
@@ -144,7 +135,7 @@ static uint64_t send_write(struct push *p)
 	if (meter_remote_write(&p->meter, &b) == 0 && snappy(&packed, b.data, b.len) == 0) {
 		q.body = packed.data;
 		q.len = packed.len;
-		wire = send_to(p, &p->to[PUSH_WRITE], &q);
+		wire = send_to(&p->to[PUSH_WRITE], &q);
 	}
 	pb_free(&b);
 	pb_free(&packed);

@@ -22,6 +22,5 @@ void push_free(struct push *p); /* NULL is allowed */
 
 /* Points to begin with: empty. */
 struct meter *push_meter(struct push *p, uint64_t now_ns);
-/* Sends them; failures are counted and logged. Bytes on the wire. */
+/* Sends them; failures are logged. Bytes on the wire. */
 uint64_t push_send(struct push *p);
-uint64_t push_failures(const struct push *p);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * source.c - one look at the store: reads what is new, puts it into the spool and commits it with
- * the new cursor.
- */
+/* source.c - one look at the store: what is new goes to the spool, with the new cursor. */
 #include "ship/source/source.h"
 
 #include <errno.h>
@@ -79,7 +76,8 @@ void source_free(struct ship_source *s)
 	free(s);
 }
 
-void source_forget(struct ship_source *s)
+/* Forgets what was sent, because the commit failed. */
+static void source_forget(struct ship_source *s)
 {
 	for (size_t i = 0; i < s->knowns; i++)
 		s->known[i].sum = s->known[i].cost_sum = 0;

@@ -83,4 +83,3 @@ int source_events(struct ship_source *s, const char *label, uint32_t process, ui
 void source_count(struct known *k, const struct fold_row *r);
 int source_alarms(struct ship_source *s, struct spool *spool);
 void source_beat(struct ship_source *s, struct spool *spool, const struct source_node *node);
-void source_forget(struct ship_source *s); /* forgets what was sent, because the commit failed */

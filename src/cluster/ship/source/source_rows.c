@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/order.h"
 #include "base/proc.h"
 #include "base/vec.h"
 #include "model/step_rec.h"
@@ -319,13 +320,8 @@ static int by_name(const void *a, const void *b)
 {
 	const struct fold_row *x = a, *y = b;
 
-	if (x->t_ns != y->t_ns)
-		return x->t_ns < y->t_ns ? -1 : 1;
-	if (x->name != y->name)
-		return x->name < y->name ? -1 : 1;
-	if (x->kind != y->kind)
-		return x->kind < y->kind ? -1 : 1;
-	return x->process < y->process ? -1 : x->process > y->process;
+	return cmp_num(x->t_ns, y->t_ns) ?: cmp_num(x->name, y->name) ?:
+	       cmp_num(x->kind, y->kind) ?: cmp_num(x->process, y->process);
 }
 
 int source_windows(struct ship_source *s, bool all)

@@ -2,8 +2,6 @@
 /* source_telemetry.c - telemetry: for each series the last value of every minute, if it changed. */
 #include <errno.h>
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "base/clock.h"

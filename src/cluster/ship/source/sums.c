@@ -97,7 +97,7 @@ static void names(char out[512], const struct ship_view *v, bool keys)
 
 static int no_memory(struct schema_work *w)
 {
-	return net_say(w->why, -ENOMEM, "out of memory");
+	return why_say(w->why, -ENOMEM, "out of memory");
 }
 
 /* The hours that differ: one a line. Sums are compared by job, what is the newest key by key. */
@@ -225,7 +225,7 @@ static int up_to_date(struct schema_work *w)
 		       "OR is_session_expired OR absolute_delay > 30)",
 		       w->place.db);
 	if (!err && *text != '0')
-		err = net_say(w->why, -EAGAIN, "%s lags behind its replicas: try again later",
+		err = why_say(w->why, -EAGAIN, "%s lags behind its replicas: try again later",
 			      w->host);
 	return err;
 }
@@ -245,7 +245,7 @@ static int look_server(struct schema_work *w, uint32_t *differed)
 			return err;
 	}
 	if (!err && differ)
-		err = net_say(w->why, -EAGAIN,
+		err = why_say(w->why, -EAGAIN,
 			      "%s: sums of %u hours still differ from their rows: rows of them "
 			      "come in just now",
 			      w->host, differ);

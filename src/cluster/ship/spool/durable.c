@@ -6,11 +6,10 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fault.h"
+#include "base/file.h"
 
 int (*durable_hook)(const char *step, const char *name);
 
@@ -107,32 +106,10 @@ int durable_rename(int dir, const char *from, int to_dir, const char *to)
 
 int durable_read(int dir, const char *name, size_t max, void **out, size_t *len)
 {
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	struct stat st;
-	char *data = NULL;
-	size_t n = 0;
-	ssize_t got = 0;
-	int err = 0;
+	char *text;
+	int err = file_regular(&text, len, dir, name, O_NOFOLLOW, max);
 
-	if (fd < 0)
-		return -errno;
-	if (fstat(fd, &st) < 0)
-		err = -errno;
-	else if (!S_ISREG(st.st_mode) || (size_t)st.st_size > max)
-		err = -EFBIG;
-	else if (!(data = malloc((size_t)st.st_size + 1)))
-		err = -ENOMEM;
-	while (!err && n < (size_t)st.st_size &&
-	       (got = read(fd, data + n, (size_t)st.st_size - n)) > 0)
-		n += (size_t)got;
-	if (!err && got < 0)
-		err = -errno;
-	close(fd);
-	if (err) {
-		free(data);
-		return err;
-	}
-	*out = data;
-	*len = n;
-	return 0;
+	if (!err)
+		*out = text;
+	return err;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * netday.c - see netday.h. A crash of the machine begins a new day, so nothing waits for the disk.
- */
+/* netday.c - see netday.h. A machine's crash begins a new day, so nothing waits for the disk. */
 #include "ship/spool/netday.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/proc.h"
 
@@ -43,17 +42,13 @@ static void write_down(const struct netday *n)
 void netday_init(struct netday *n, const char *spool, uint64_t limit, uint64_t now_ns)
 {
 	char text[128];
-	FILE *f;
 
 	*n = (struct netday){ .limit = limit, .day = now_ns / NETDAY_NS };
 	snprintf(n->path, sizeof(n->path), "%s/" NETDAY_NAME, spool);
 	if (proc_boot_id(n->boot))
 		log_warn("the machine's boot is not known: net_mib_day begins anew");
-	f = fopen(n->path, "re");
-	if (f && fgets(text, sizeof(text), f))
+	if (file_text(AT_FDCWD, n->path, text, sizeof(text)) > 0)
 		netday_parse(n, text);
-	if (f)
-		fclose(f);
 }
 
 static void turn(struct netday *n, uint64_t now_ns)

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,19 +11,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/fmt.h"
 #include "base/log.h"
 #include "ship/spool/durable.h"
 #include "ship/spool/spool_priv.h"
-
-int spool_say(struct spool_why *why, int err, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(why->text, sizeof(why->text), fmt, ap);
-	va_end(ap);
-	return err;
-}
 
 uint64_t spool_number(const char *name)
 {
@@ -68,14 +58,15 @@ static void read_head(int dir, const char *name, struct entry *e)
 	close(fd);
 }
 
-int spool_scan(struct spool *s, bool look, struct spool_why *why)
+/* What lies in the folder, into s->entry; what no commit or state has is unlinked, unless `look`. */
+static int spool_scan(struct spool *s, bool look, struct spool_why *why)
 {
 	struct dirent **list;
 	int n = scandirat(s->dir, ".", &list, NULL, alphasort), err = 0;
 
 	if (n < 0)
-		return spool_say(why, -errno, "the spool's folder cannot be read: %s",
-				 strerror(errno));
+		return why_say(why, -errno, "the spool's folder cannot be read: %s",
+			       strerror(errno));
 	for (int i = 0; i < n; i++) {
 		struct entry e = { .seq = spool_number(list[i]->d_name) };
 
@@ -90,7 +81,7 @@ int spool_scan(struct spool *s, bool look, struct spool_why *why)
 	}
 	free(list);
 	s->kept = s->entries;
-	return err ? spool_say(why, err, "the spool cannot be read: %s", strerror(-err)) : 0;
+	return err ? why_say(why, err, "the spool cannot be read: %s", strerror(-err)) : 0;
 }
 
 static uint64_t identity(const struct spool_opts *o)
@@ -131,7 +122,7 @@ static int begin_anew(struct spool *s, const struct spool_opts *o, uint64_t now_
 			s->st.next = 1;
 		err = state_write(s->dir, &s->st, s->cursor, &doubt);
 	}
-	return err ? spool_say(why, err, "%s: %s", o->dir, strerror(-err)) : 0;
+	return err ? why_say(why, err, "%s: %s", o->dir, strerror(-err)) : 0;
 }
 
 static int load(struct spool *s, const struct spool_opts *o, uint64_t now_ns, struct spool_why *why)
@@ -140,9 +131,9 @@ static int load(struct spool *s, const struct spool_opts *o, uint64_t now_ns, st
 	bool doubt;
 
 	if (err == -EPROTO)
-		return spool_say(why, err, "%s: a newer version of aon made this spool", o->dir);
+		return why_say(why, err, "%s: a newer version of aon made this spool", o->dir);
 	if (err && err != -ENOENT && err != -EBADMSG)
-		return spool_say(why, err, "%s/state: %s", o->dir, strerror(-err));
+		return why_say(why, err, "%s/state: %s", o->dir, strerror(-err));
 	if (err == -EBADMSG) {
 		log_warn("%s/state is damaged: it is now state.bad, and numbers begin anew",
 			 o->dir);
@@ -157,7 +148,7 @@ static int load(struct spool *s, const struct spool_opts *o, uint64_t now_ns, st
 			return 0;
 		s->st.gones = 0;
 		err = state_write(s->dir, &s->st, s->cursor, &doubt);
-		return err ? spool_say(why, err, "%s/state: %s", o->dir, strerror(-err)) : 0;
+		return err ? why_say(why, err, "%s/state: %s", o->dir, strerror(-err)) : 0;
 	}
 	if (!err) { /* of another node or cluster: what was read there means nothing here */
 		log_warn("%s was made as part of another cluster or host: numbers begin anew",
@@ -171,15 +162,15 @@ static int load(struct spool *s, const struct spool_opts *o, uint64_t now_ns, st
 static int open_dir(struct spool *s, const struct spool_opts *o, struct spool_why *why)
 {
 	if (mkdir(o->dir, 0700) < 0 && errno != EEXIST)
-		return spool_say(why, -errno, "%s: %s", o->dir, strerror(errno));
+		return why_say(why, -errno, "%s: %s", o->dir, strerror(errno));
 	s->dir = open(o->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s->dir < 0)
-		return spool_say(why, -errno, "%s: %s", o->dir, strerror(errno));
+		return why_say(why, -errno, "%s: %s", o->dir, strerror(errno));
 	s->lock = openat(s->dir, "lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (s->lock < 0)
-		return spool_say(why, -errno, "%s/lock: %s", o->dir, strerror(errno));
+		return why_say(why, -errno, "%s/lock: %s", o->dir, strerror(errno));
 	if (flock(s->lock, LOCK_EX | LOCK_NB) < 0)
-		return spool_say(why, -EBUSY, "%s: another process has this spool", o->dir);
+		return why_say(why, -EBUSY, "%s: another process has this spool", o->dir);
 	return 0;
 }
 
@@ -190,7 +181,7 @@ int spool_open(struct spool **out, const struct spool_opts *o, uint64_t now_ns,
 	int err;
 
 	if (!s)
-		return spool_say(why, -ENOMEM, "out of memory");
+		return why_say(why, -ENOMEM, "out of memory");
 	s->dir = s->lock = -1;
 	s->max_bytes = o->max_bytes;
 	s->max_age_ns = o->max_age_ns;
@@ -216,11 +207,11 @@ int spool_look(const char *dir, struct spool_stat *out, struct spool_why *why)
 	int err;
 
 	if (s.dir < 0)
-		return spool_say(why, -errno, "%s: %s", dir, strerror(errno));
+		return why_say(why, -errno, "%s: %s", dir, strerror(errno));
 	err = state_read(s.dir, &s.st, &s.cursor);
 	if (err)
-		spool_say(why, err, "%s/state: %s", dir,
-			  err == -ENOENT ? "no spool" : "it cannot be read");
+		why_say(why, err, "%s/state: %s", dir,
+			err == -ENOENT ? "no spool" : "it cannot be read");
 	else
 		err = spool_scan(&s, true, why);
 	if (!err)

@@ -41,8 +41,3 @@ int spool_gone(struct spool *s, struct entry *e);
 int spool_give_up(struct spool *s, struct entry *e, enum spool_reason why);
 /* Makes room for `need` bytes. False: there is none. */
 bool spool_room(struct spool *s, uint64_t need);
-int spool_say(struct spool_why *why, int err, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-/* What lies in the folder, into s->entry; what no commit or state has is unlinked, unless `look`. */
-int spool_scan(struct spool *s, bool look, struct spool_why *why);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * spool_state.h - a spool's state beside its batches: one small file that is replaced as a whole.
- */
+/* spool_state.h - a spool's state beside its batches: a small file, replaced as a whole. */
 #pragma once
 
 #include "ship/spool/spool.h"
@@ -21,9 +19,7 @@ struct state {
 	uint64_t next;  /* number of the next batch: files from it on were never committed */
 	uint64_t tried; /* up to this number, batches may have been sent: they are not dropped */
 	uint64_t sent, sent_rows, sent_bytes, acked;
-	/*
-	 * Batches whose files must be deleted, even after a crash: the same state has counted them.
-	 */
+	/* Batches whose files must go, even after a crash: the same state has counted them. */
 	uint64_t gone[STATE_GONE];
 	uint32_t gones, cursor_len;
 	/* All that was dropped, and the part reported by batches that the same state committed. */

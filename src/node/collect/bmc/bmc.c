@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include "base/clock.h"
@@ -120,6 +119,20 @@ void bmc_event(struct bmc *b, const char *what, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(b->event[i].text, sizeof(b->event[i].text), fmt, ap);
 	va_end(ap);
+}
+
+void bmc_looked(struct bmc *b, bool fine, uint64_t began_ns)
+{
+	uint64_t now = clock_mono_ns();
+
+	if (fine != b->up || (!fine && !b->look_ns))
+		bmc_event(b, fine ? "bmc-up" : "bmc-down", "%s", fine ? "answers" : b->why);
+	b->up = fine;
+	b->look_ns = now - began_ns;
+	if (fine) {
+		b->seen_ns = now;
+		b->why[0] = '\0';
+	}
 }
 
 void bmc_fact(struct bmc *b, const char *key, const char *value)

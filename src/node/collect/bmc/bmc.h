@@ -96,6 +96,8 @@ bool bmc_value_holds(const struct bmc *b, const struct bmc_value *v, uint64_t no
 struct bmc_value *bmc_value_add(struct bmc *b, uint64_t key, const char *device, const char *what);
 void bmc_event(struct bmc *b, const char *what, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
+/* How a look at it ended. */
+void bmc_looked(struct bmc *b, bool fine, uint64_t began_ns);
 void bmc_fact(struct bmc *b, const char *key, const char *value);
 
 /* Emits all its values, and its connection state. */

@@ -5,7 +5,6 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
+#include "base/fmt.h"
 #include "base/num.h"
 
 enum type { TEXT, NUM, FLAG };
@@ -31,19 +32,6 @@ static const struct row {
 #define BMC_FLAG(key, def, help) { #key, FLAG, offsetof(struct bmc_conf, key), 0, def, 0, 0, NULL },
 #include "collect/bmc/bmc_conf.tbl.h"
 };
-
-static int say(struct bmc_why *why, int err, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-
-static int say(struct bmc_why *why, int err, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(why->text, sizeof(why->text), fmt, ap);
-	va_end(ap);
-	return err;
-}
 
 static void defaults(struct bmc_conf *c)
 {
@@ -72,24 +60,26 @@ static int set(struct bmc_conf *c, const char *where, const char *key, const cha
 			continue;
 		if (r->type == TEXT) {
 			if (strlen(value) >= r->bytes)
-				return say(why, -EINVAL, "%s: %s: expected at most %zu bytes",
-					   where, key, r->bytes - 1);
+				return why_say(why, -EINVAL, "%s: %s: expected at most %zu bytes",
+					       where, key, r->bytes - 1);
 			snprintf(field, r->bytes, "%s", value);
 		} else if (r->type == NUM) {
 			if (num_i64(value, r->min, r->max, &v) < 0)
-				return say(why, -EINVAL,
-					   "%s: %s: expected a number from %ld to %ld, not '%s'",
-					   where, key, r->min, r->max, value);
+				return why_say(
+					why, -EINVAL,
+					"%s: %s: expected a number from %ld to %ld, not '%s'",
+					where, key, r->min, r->max, value);
 			memcpy(field, &v, sizeof(v));
 		} else {
 			if (strcmp(value, "yes") && strcmp(value, "no"))
-				return say(why, -EINVAL, "%s: %s: expected yes or no, not '%s'",
-					   where, key, value);
+				return why_say(why, -EINVAL, "%s: %s: expected yes or no, not '%s'",
+					       where, key, value);
 			*(bool *)field = !strcmp(value, "yes");
 		}
 		return 0;
 	}
-	return say(why, -EINVAL, "%s: '%s' is no setting of a BMC. See: man bmc.conf", where, key);
+	return why_say(why, -EINVAL, "%s: '%s' is no setting of a BMC. See: man bmc.conf", where,
+		       key);
 }
 
 /* What no line alone can tell. */
@@ -102,20 +92,21 @@ static int check(const struct bmc_conf *c, const char *file, struct bmc_why *why
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		known |= !strcmp(c->kind, kinds[i]);
 	if (!known)
-		return say(why, -EINVAL,
-			   "%s: [%s]: kind: expected node, switch, power or cooling, not '%s'",
-			   file, c->name, c->kind);
+		return why_say(why, -EINVAL,
+			       "%s: [%s]: kind: expected node, switch, power or cooling, not '%s'",
+			       file, c->name, c->kind);
 	if (!tls && !plain && strncmp(c->url, "ipmi:", 5))
-		return say(why, -EINVAL,
-			   "%s: [%s]: url: expected https://HOST or ipmi://HOST, not '%s'", file,
-			   c->name, c->url);
+		return why_say(why, -EINVAL,
+			       "%s: [%s]: url: expected https://HOST or ipmi://HOST, not '%s'",
+			       file, c->name, c->url);
 	if (strpbrk(c->url, "@ ?#"))
-		return say(why, -EINVAL,
-			   "%s: [%s]: url: expected a host alone; who to log in as goes into the "
-			   "file of login",
-			   file, c->name);
+		return why_say(
+			why, -EINVAL,
+			"%s: [%s]: url: expected a host alone; who to log in as goes into the "
+			"file of login",
+			file, c->name);
 	if (plain && !c->insecure)
-		return say(
+		return why_say(
 			why, -EINVAL,
 			"%s: [%s]: http:// would show the password to any listener; set insecure "
 			"= yes to allow it",
@@ -148,18 +139,19 @@ static int begin(struct parse *p, const char *where, char *line)
 	char *name = line + 1;
 
 	if (len < 3 || line[len - 1] != ']' || len - 2 >= BMC_NAME)
-		return say(p->why, -EINVAL, "%s: expected [NAME] with up to %u letters", where,
-			   BMC_NAME - 1);
+		return why_say(p->why, -EINVAL, "%s: expected [NAME] with up to %u letters", where,
+			       BMC_NAME - 1);
 	line[len - 1] = '\0';
 	for (char *c = name; *c; c++)
 		if (!isalnum((unsigned char)*c) && !strchr("._-", *c))
-			return say(p->why, -EINVAL,
-				   "%s: a name has letters, digits, '.', '_' and '-' only", where);
+			return why_say(p->why, -EINVAL,
+				       "%s: a name has letters, digits, '.', '_' and '-' only",
+				       where);
 	for (size_t i = 0; i < p->got.n; i++)
 		if (!strcmp(p->got.bmc[i].name, name))
-			return say(p->why, -EINVAL, "%s: there is a [%s] already", where, name);
+			return why_say(p->why, -EINVAL, "%s: there is a [%s] already", where, name);
 	if (p->got.n == BMC_MAX)
-		return say(p->why, -EINVAL, "%s: more than %u BMCs", where, BMC_MAX);
+		return why_say(p->why, -EINVAL, "%s: more than %u BMCs", where, BMC_MAX);
 	p->got.bmc[p->got.n] = p->base;
 	snprintf(p->got.bmc[p->got.n++].name, BMC_NAME, "%s", name);
 	return 0;
@@ -175,7 +167,7 @@ static int line_of(struct parse *p, char *line, size_t number)
 	if (*key == '[')
 		return begin(p, where, key);
 	if (!value)
-		return say(p->why, -EINVAL, "%s: expected KEY = VALUE or [NAME]", where);
+		return why_say(p->why, -EINVAL, "%s: expected KEY = VALUE or [NAME]", where);
 	*value++ = '\0';
 	return set(p->got.n ? &p->got.bmc[p->got.n - 1] : &p->base, where, trim(key), trim(value),
 		   p->why);
@@ -196,7 +188,7 @@ int bmc_conf_parse(struct bmc_confs *out, const char *name, const char *text, si
 	copy[len] = '\0';
 	defaults(&p.base);
 	if (strlen(copy) != len) {
-		err = say(why, -EINVAL, "%s: expected text, there is a zero byte", name);
+		err = why_say(why, -EINVAL, "%s: expected text, there is a zero byte", name);
 		goto out;
 	}
 	at = copy;
@@ -231,21 +223,14 @@ static int read_all(int fd, char *buf, size_t cap, size_t *len)
 
 int bmc_conf_load(struct bmc_confs *out, const char *path, struct bmc_why *why)
 {
-	char *buf = malloc(BMC_CONF_BYTES);
-	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+	char *text;
 	size_t len;
+	int err = file_read(&text, &len, path, BMC_CONF_BYTES - 1);
 
-	if (!buf || fd < 0) {
-		err = fd < 0 ? -errno : -ENOMEM;
-		say(why, err, "%s: %s", path, strerror(-err));
-	} else {
-		err = read_all(fd, buf, BMC_CONF_BYTES, &len);
-		err = err ? say(why, err, "%s: %s", path, strerror(-err))
-			  : bmc_conf_parse(out, path, buf, len, why);
-	}
-	if (fd >= 0)
-		close(fd);
-	free(buf);
+	if (err < 0)
+		return why_say(why, err, "%s: %s", path, strerror(-err));
+	err = bmc_conf_parse(out, path, text, len, why);
+	free(text);
 	return err;
 }
 
@@ -264,11 +249,11 @@ int bmc_login_read(struct bmc_login *out, const char *path, struct bmc_why *why)
 	size_t len = 0;
 
 	if (fd < 0 || fstat(fd, &st) < 0) {
-		err = say(why, -errno, "%s: %s", path, strerror(errno));
+		err = why_say(why, -errno, "%s: %s", path, strerror(errno));
 		goto out;
 	}
 	if (!S_ISREG(st.st_mode) || st.st_mode & 077) {
-		err = say(why, -EPERM, "%s: others may read it: chmod 600 %s", path, path);
+		err = why_say(why, -EPERM, "%s: others may read it: chmod 600 %s", path, path);
 		goto out;
 	}
 	err = read_all(fd, buf, sizeof(buf) - 1, &len);
@@ -278,7 +263,7 @@ int bmc_login_read(struct bmc_login *out, const char *path, struct bmc_why *why)
 	colon = strchr(buf, ':');
 	if (err || !colon || colon == buf || strlen(buf) != len || strpbrk(buf, "\r\n") ||
 	    (size_t)(colon - buf) >= sizeof(l.user) || strlen(colon + 1) >= sizeof(l.password)) {
-		err = say(why, -EINVAL, "%s: expected one line of USER:PASSWORD", path);
+		err = why_say(why, -EINVAL, "%s: expected one line of USER:PASSWORD", path);
 		goto wipe;
 	}
 	*colon = '\0';

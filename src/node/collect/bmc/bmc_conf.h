@@ -37,9 +37,7 @@ int bmc_conf_parse(struct bmc_confs *out, const char *name, const char *text, si
 int bmc_conf_load(struct bmc_confs *out, const char *path, struct bmc_why *why);
 void bmc_confs_fini(struct bmc_confs *c);
 
-/*
- * The user and password of a BMC, from its file; refused if others may read it. Wipe it after use.
- */
+/* A BMC's user and password, from its file; refused if others may read it. Wipe it after use. */
 struct bmc_login {
 	char user[128], password[256];
 };

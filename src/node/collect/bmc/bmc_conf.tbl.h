@@ -13,7 +13,7 @@ BMC_TEXT(ca,       256, "", "file of authorities that may sign the BMC's certifi
 BMC_TEXT(pin,      128, "", "instead of ca: the public key that the BMC must have, as sha256//BASE64")
 BMC_TEXT(kind,      16, "node", "what the BMC belongs to: node, switch, power or cooling")
 BMC_TEXT(rack,      32, "", "the rack of the BMC")
-BMC_TEXT(position,  16, "", "position in the rack, as 7 or U12")
+BMC_TEXT(position,  16, "", "position in the rack, such as 7 or U12")
 BMC_NUM(interval,   10,  1, 3600, "seconds between two polls")
 BMC_NUM(timeout,    10,  1,  120, "time limit for an answer, in seconds")
 BMC_NUM(rate,        1,  1,  100, "requests per second, at most, besides metric reports")

@@ -8,7 +8,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -125,14 +124,10 @@ static void add(struct sum *s, const struct bmc_value *v)
 static void write_gpus(struct json *j, const struct sum *s)
 {
 	json_open(j, "gpus", '[');
-	for (unsigned i = 0; i < s->gpus; i++) {
-		json_open(j, NULL, '{');
-		json_str(j, "name", s->gpu[i].name);
-		json_real(j, "celsius", s->gpu[i].celsius);
-		json_real(j, "watts", s->gpu[i].watts);
-		json_real(j, "mhz", s->gpu[i].mhz);
-		json_close(j);
-	}
+	for (unsigned i = 0; i < s->gpus; i++)
+		json_object(j, NULL, J_STR("name", s->gpu[i].name),
+			    J_REAL("celsius", s->gpu[i].celsius), J_REAL("watts", s->gpu[i].watts),
+			    J_REAL("mhz", s->gpu[i].mhz));
 	json_close(j);
 }
 
@@ -143,32 +138,21 @@ static void write_state(const struct bmc *b, const struct sum *s, uint64_t now, 
 
 	json_init(&j, f);
 	json_open(&j, NULL, '{');
-	json_str(&j, "bmc", b->conf->name);
-	json_str(&j, "kind", b->conf->kind);
-	json_str(&j, "rack", b->conf->rack);
-	json_str(&j, "position", b->conf->position);
-	json_bool(&j, "up", b->up);
-	json_str(&j, "why", b->why);
-	json_u64(&j, "t", (uint64_t)time(NULL));
-	json_real(&j, "age_s", b->seen_ns ? (double)(now - b->seen_ns) / 1e9 : NAN);
-	json_real(&j, "watts", s->watts);
-	json_real(&j, "inlet_celsius", s->inlet);
-	json_real(&j, "hottest_celsius", s->hottest);
-	json_str(&j, "hottest", s->hottest_at);
-	json_u64(&j, "fans", s->fans);
-	json_real(&j, "slowest_fan_rpm", s->fan_low);
-	json_u64(&j, "links_up", s->up);
-	json_u64(&j, "links_down", s->down);
-	json_u64(&j, "errors", (uint64_t)s->errors);
-	json_str(&j, "leak", words[s->leak > 2 ? 2 : s->leak]);
-	json_str(&j, "health", words[s->health > 2 ? 2 : s->health]);
-	json_str(&j, "unwell", s->sick_at);
-	json_u64(&j, "stale", b->stale);
-	json_u64(&j, "resources", b->resources);
-	json_u64(&j, "requests", b->requests);
-	json_u64(&j, "failed", b->failed);
-	json_u64(&j, "left_out", b->dropped);
-	json_bool(&j, "complete", b->discovered);
+	json_members(&j, J_STR("bmc", b->conf->name), J_STR("kind", b->conf->kind),
+		     J_STR("rack", b->conf->rack), J_STR("position", b->conf->position),
+		     J_BOOL("up", b->up), J_STR("why", b->why), J_U64("t", (uint64_t)time(NULL)),
+		     J_REAL("age_s", b->seen_ns ? (double)(now - b->seen_ns) / 1e9 : NAN),
+		     J_REAL("watts", s->watts), J_REAL("inlet_celsius", s->inlet),
+		     J_REAL("hottest_celsius", s->hottest), J_STR("hottest", s->hottest_at),
+		     J_U64("fans", s->fans), J_REAL("slowest_fan_rpm", s->fan_low),
+		     J_U64("links_up", s->up), J_U64("links_down", s->down),
+		     J_U64("errors", (uint64_t)s->errors),
+		     J_STR("leak", words[s->leak > 2 ? 2 : s->leak]),
+		     J_STR("health", words[s->health > 2 ? 2 : s->health]),
+		     J_STR("unwell", s->sick_at), J_U64("stale", b->stale),
+		     J_U64("resources", b->resources), J_U64("requests", b->requests),
+		     J_U64("failed", b->failed), J_U64("left_out", b->dropped),
+		     J_BOOL("complete", b->discovered));
 	write_gpus(&j, s);
 	json_open(&j, "facts", '{');
 	for (uint32_t i = 0; i < b->facts; i++)

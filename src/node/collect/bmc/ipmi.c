@@ -352,20 +352,11 @@ static int look(struct looker *l)
 
 static void tell(struct looker *l, bool fine, uint64_t began)
 {
-	struct bmc *b = l->b;
-
-	pthread_mutex_lock(&b->lock);
-	if (fine != b->up || (!fine && !b->look_ns))
-		bmc_event(b, fine ? "bmc-up" : "bmc-down", "%s", fine ? "answers" : b->why);
-	b->up = fine;
-	b->resources = l->sensors;
-	b->discovered = fine;
-	b->look_ns = clock_mono_ns() - began;
-	if (fine) {
-		b->seen_ns = clock_mono_ns();
-		b->why[0] = '\0';
-	}
-	pthread_mutex_unlock(&b->lock);
+	pthread_mutex_lock(&l->b->lock);
+	bmc_looked(l->b, fine, began);
+	l->b->resources = l->sensors;
+	l->b->discovered = fine;
+	pthread_mutex_unlock(&l->b->lock);
 }
 
 void *ipmi_thread(void *arg)

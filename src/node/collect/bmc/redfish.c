@@ -403,19 +403,10 @@ static uint32_t count_stale(const struct bmc *b)
 
 static void tell(struct looker *l, bool fine, uint64_t began)
 {
-	struct bmc *b = l->b;
-
-	pthread_mutex_lock(&b->lock);
-	if (fine != b->up || (!fine && !b->seen_ns && b->look_ns == 0))
-		bmc_event(b, fine ? "bmc-up" : "bmc-down", "%s", fine ? "answers" : b->why);
-	b->up = fine;
-	b->stale = count_stale(b);
-	b->look_ns = clock_mono_ns() - began;
-	if (fine) {
-		b->seen_ns = clock_mono_ns();
-		b->why[0] = '\0';
-	}
-	pthread_mutex_unlock(&b->lock);
+	pthread_mutex_lock(&l->b->lock);
+	bmc_looked(l->b, fine, began);
+	l->b->stale = count_stale(l->b);
+	pthread_mutex_unlock(&l->b->lock);
 }
 
 void *redfish_thread(void *arg)

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * redfish_ask.c - sessions and requests of one BMC. Passwords are in memory only during a request.
- */
+/* redfish_ask.c - sessions and requests of a BMC. Passwords are in memory only during one. */
 #include "collect/bmc/redfish_ask.h"
 
 #include <errno.h>
@@ -61,8 +59,7 @@ static char *login_body(const struct bmc_login *l)
 		return NULL;
 	json_init(&j, f);
 	json_open(&j, NULL, '{');
-	json_str(&j, "UserName", l->user);
-	json_str(&j, "Password", l->password);
+	json_members(&j, J_STR("UserName", l->user), J_STR("Password", l->password));
 	json_end(&j);
 	fclose(f);
 	return text;

@@ -2,8 +2,6 @@
 /* redfish_name.c - maps properties to rows of redfish_leaf.tbl.h, and paths to names of devices. */
 #include "collect/bmc/redfish_name.h"
 
-#include <stdio.h>
-
 #include "model/telemetry.h"
 
 #define NO_ZERO REDFISH_NO_ZERO

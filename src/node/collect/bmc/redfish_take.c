@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* redfish_take.c - stores a BMC's answers: values, facts, log entries. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/clock.h"

@@ -23,17 +23,6 @@
 
 static const uint8_t rmcp[4] = { 0x06, 0x00, 0xff, 0x07 };
 
-static void put32(uint8_t *p, uint32_t v)
-{
-	for (int i = 0; i < 4; i++)
-		p[i] = (uint8_t)(v >> 8 * i);
-}
-
-static uint32_t get32(const uint8_t *p)
-{
-	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
 bool rmcp_hmac(bool sha256, const uint8_t *key, size_t key_len, const uint8_t *data, size_t len,
 	       uint8_t out[32])
 {

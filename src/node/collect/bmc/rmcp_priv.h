@@ -4,6 +4,17 @@
 
 #include "collect/bmc/rmcp.h"
 
+static inline void put32(uint8_t *p, uint32_t v)
+{
+	for (int i = 0; i < 4; i++)
+		p[i] = (uint8_t)(v >> 8 * i);
+}
+
+static inline uint32_t get32(const uint8_t *p)
+{
+	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+}
+
 /* `out` gets 32 bytes or, of SHA-1, 20. */
 bool rmcp_hmac(bool sha256, const uint8_t *key, size_t key_len, const uint8_t *data, size_t len,
 	       uint8_t out[32]);

@@ -46,17 +46,6 @@ struct login {
 	uint8_t rm[16], rc[16], guid[16];
 };
 
-static void put32(uint8_t *p, uint32_t v)
-{
-	for (int i = 0; i < 4; i++)
-		p[i] = (uint8_t)(v >> 8 * i);
-}
-
-static uint32_t get32(const uint8_t *p)
-{
-	return p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
-}
-
 /* --- before the session --- */
 
 /* Sends, and waits for the answer of that type: its payload's length in `in`, or -ETIMEDOUT. */

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * sse.h - parses server-sent events from a byte stream, which may be cut anywhere. Accepts any
- * bytes.
- */
+/* sse.h - parses server-sent events from a byte stream cut anywhere. Accepts any bytes. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * alarm.c - turns detections into journal entries, and into captures that are bounded in every way.
- */
+/* alarm.c - turns detections into journal entries and captures, bounded in every way. */
 #include "daemon/alarm/alarm.h"
 
 #include <errno.h>

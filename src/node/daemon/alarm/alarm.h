@@ -65,8 +65,5 @@ void alarm_restore(struct store *st); /* what captures keep, after a start */
 void alarm_tick(struct roster *r, uint64_t now_ns);
 /* A collector's event: an alarm if it tells of a GPU or of memory that fails. The text is printable. */
 void alarm_fault(struct roster *r, const char *what, const char *text, uint64_t now_ns);
-/*
- * The process has ended and its records are drained: if others of its job already hang, they wait
- * for it.
- */
+/* The process has ended and is drained: if others of its job already hang, they wait for it. */
 void alarm_ended(struct sess *s, uint64_t now_ns);

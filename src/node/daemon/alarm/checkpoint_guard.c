@@ -6,11 +6,10 @@
  */
 #include "daemon/alarm/checkpoint_guard.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/num.h"
 #include "agg/understand.h"
 #include "daemon/session/session_list.h"
@@ -26,16 +25,10 @@ static bool is_checkpoint(void *arg, uint32_t name)
 static uint64_t written(pid_t pid)
 {
 	char path[32], text[256], *at;
-	ssize_t n;
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/io", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
+	if (file_text(AT_FDCWD, path, text, sizeof(text)) < 0)
 		return 0;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
 	at = strstr(text, "wchar: ");
 	return at ? num_front(at + strlen("wchar: "), NULL) : 0;
 }

@@ -73,10 +73,7 @@ bool cost_slot(struct cost *c, uint64_t number, uint64_t start_ns, uint64_t end_
 void cost_account(struct cost *c, uint64_t now_ns, uint64_t records, double emit_ns);
 /* Before it: the total residual overhead that probes report. */
 void cost_residual(struct cost *c, uint64_t now_ns, uint64_t total_ns);
-/*
- * Then the governor decides; `accounted` is the maximum over the job's ranks here. Returns why it
- * moved.
- */
+/* Then the governor decides; `accounted`: the most of the job's ranks here. Returns its reason. */
 enum govern_why cost_tick(struct cost *c, uint64_t now_ns, double accounted,
 			  const struct cost_limits *l);
 /* Or, for the job's other ranks: follows the first one. */
@@ -85,10 +82,7 @@ void cost_follow(struct cost *c, const struct cost *leader, uint64_t now_ns);
 void cost_hold(struct cost *c, uint64_t now_ns);
 /* Whether no step came for so long that the program does something else now, which is recorded. */
 bool cost_stepless(const struct cost *c, uint64_t now_ns);
-/*
- * The current cost: the measured one times the share that the fidelity level records, plus the
- * residual overhead.
- */
+/* The cost now: the measured one times the share that the level records, plus the residual. */
 struct interval cost_now(const struct cost *c);
 
 /* The cost of writing a record on this machine: the best of a few thousand. Takes 1 ms. */

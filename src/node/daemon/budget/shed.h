@@ -28,7 +28,7 @@ struct shed {
 enum shed_level shed_look(struct shed *s, uint64_t now_ns, uint64_t cpu_ns, uint32_t percent);
 
 /* The automatic limit, in percent of one core: 1 for each GPU, but never less than aond needs for
- * itself (docs/decisions/0034-what-aond-may-use-by-default.md). */
+ * itself (docs/decisions/0034-default-limits-of-aond.md). */
 #define SHED_CPU_MIN  5u
 #define SHED_CPU_HOST 15u /* where there are no GPUs */
 static inline uint32_t shed_percent(uint32_t gpus)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/order.h"
 #include "daemon/core/aond.h"
 
 /* --- who --- */
@@ -24,10 +25,9 @@ bool capture_wants(const struct capture *c, const struct sess *s)
 
 static int by_sess(const void *a, const void *b)
 {
-	uint64_t x = ((const struct capture_proc *)a)->sess;
-	uint64_t y = ((const struct capture_proc *)b)->sess;
+	const struct capture_proc *x = a, *y = b;
 
-	return x > y ? -1 : x < y;
+	return cmp_num(y->sess, x->sess);
 }
 
 struct capture_proc *capture_proc_of(const struct capture *c, const struct sess *s)

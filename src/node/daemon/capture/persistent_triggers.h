@@ -22,10 +22,7 @@
 /* Whether the trigger may be persistent. -EINVAL, -EBUSY: *why says why not. */
 int standing_check(const struct captures *cs, uid_t uid, const struct capture_want *w,
 		   const char **why);
-/*
- * The trigger has fired: takes one of the day's captures, which alarms share. False: it waits for
- * the next day.
- */
+/* The trigger fired: takes one of the day's captures, shared with alarms. False: none is left. */
 bool standing_take(struct captures *cs, struct capture *c, uint64_t now_ns);
 /* The capture is done: protects its events in the store, and arms the trigger again. */
 void standing_done(struct captures *cs, struct capture *c);

@@ -350,20 +350,15 @@ void broker_json(const struct broker *b, struct json *j)
 
 	json_open(j, "consumers", '[');
 	for (const struct audience *a = b->first; a; a = a->next) {
-		for (const struct consumer *c = a->first; c; c = c->next) {
-			json_open(j, NULL, '{');
-			json_u64(j, "uid", c->who.uid);
-			json_u64(j, "pid", (uint64_t)c->who.pid);
-			json_bool(j, "all", a->all);
-			json_str(j, "what", a->window ? "windows" : "events");
-			json_str(j, "priority", need_word[a->priority]);
-			json_u64(j, "rate", c->need.rate);
-			json_u64(j, "pids", c->need.pids);
-			json_bool(j, "detail", c->need.detail);
-			json_u64(j, "since_s", (now - c->since_ns) / 1000000000u);
-			json_u64(j, "skipped", a->ring.skipped);
-			json_close(j);
-		}
+		for (const struct consumer *c = a->first; c; c = c->next)
+			json_object(j, NULL, J_U64("uid", c->who.uid),
+				    J_U64("pid", (uint64_t)c->who.pid), J_BOOL("all", a->all),
+				    J_STR("what", a->window ? "windows" : "events"),
+				    J_STR("priority", need_word[a->priority]),
+				    J_U64("rate", c->need.rate), J_U64("pids", c->need.pids),
+				    J_BOOL("detail", c->need.detail),
+				    J_U64("since_s", (now - c->since_ns) / 1000000000u),
+				    J_U64("skipped", a->ring.skipped));
 	}
 	json_close(j);
 }

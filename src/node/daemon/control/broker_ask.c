@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/fmt.h"
@@ -21,7 +20,7 @@ void seen_add(struct id_set *s, uint64_t id)
 		s->bit[id / 64] |= 1ull << id % 64;
 }
 
-bool seen_has(const struct id_set *s, uint64_t id)
+static bool seen_has(const struct id_set *s, uint64_t id)
 {
 	return id / 64 < s->words && s->bit[id / 64] >> id % 64 & 1;
 }

@@ -36,7 +36,6 @@ struct audience {
 };
 
 void seen_add(struct id_set *s, uint64_t id);
-bool seen_has(const struct id_set *s, uint64_t id);
 
 /* Whether an audience may see it at all. */
 static inline bool audience_may(const struct audience *a, const struct process *p)

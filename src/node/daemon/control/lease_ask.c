@@ -186,11 +186,8 @@ static void put_json(void *arg, const struct having *h)
 	struct json *j = arg;
 
 	json_open(j, NULL, '{');
-	json_str(j, "hw", h->hw);
-	json_u64(j, "of", (uint64_t)h->of);
-	json_str(j, "by", h->by);
-	json_u64(j, "uid", h->uid);
-	json_u64(j, "pid", (uint64_t)h->pid);
+	json_members(j, J_STR("hw", h->hw), J_U64("of", (uint64_t)h->of), J_STR("by", h->by),
+		     J_U64("uid", h->uid), J_U64("pid", (uint64_t)h->pid));
 	if (h->left_ms < 0)
 		json_null(j, "left_ms");
 	else

@@ -2,7 +2,6 @@
 /* param.h - aond's settings: one table, a file of `key = value`, and exact error messages. */
 #pragma once
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -1,13 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * rundir.c - accesses everything through the descriptor of a checked directory: no path is resolved
- * twice.
- */
+/* rundir.c - reaches all through a checked directory's descriptor: no path is resolved twice. */
 #include "daemon/core/rundir.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -20,34 +16,23 @@
 #include <aon/aon.h>
 
 #include "abi/msg.h"
+#include "base/fmt.h"
 
 #define LOCK_NAME "aond.lock"
 #define BACKLOG   512
-
-static int say(struct rundir_why *why, int err, const char *fmt, ...)
-	__attribute__((format(printf, 3, 4)));
-static int say(struct rundir_why *why, int err, const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(why->text, sizeof(why->text), fmt, ap);
-	va_end(ap);
-	return err;
-}
 
 static int check_dir(int dir, const char *path, struct rundir_why *why)
 {
 	struct stat st;
 
 	if (fstat(dir, &st) < 0)
-		return say(why, -errno, "%s: %s", path, strerror(errno));
+		return why_say(why, -errno, "%s: %s", path, strerror(errno));
 	if (st.st_uid != geteuid() && st.st_uid != 0)
-		return say(why, -EPERM, "%s: belongs to user %u: choose another run_dir", path,
-			   st.st_uid);
+		return why_say(why, -EPERM, "%s: belongs to user %u: choose another run_dir", path,
+			       st.st_uid);
 	if (st.st_mode & (S_IWGRP | S_IWOTH)) /* sticky or not: they could be first */
-		return say(why, -EPERM, "%s: others can write to it (mode %04o): chmod go-w", path,
-			   st.st_mode & 07777u);
+		return why_say(why, -EPERM, "%s: others can write to it (mode %04o): chmod go-w",
+			       path, st.st_mode & 07777u);
 	return 0;
 }
 
@@ -55,9 +40,9 @@ static int take_lock(struct rundir *r, const char *path, struct rundir_why *why)
 {
 	r->lock = openat(r->dir, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (r->lock < 0)
-		return say(why, -errno, "%s/" LOCK_NAME ": %s", path, strerror(errno));
+		return why_say(why, -errno, "%s/" LOCK_NAME ": %s", path, strerror(errno));
 	if (flock(r->lock, LOCK_EX | LOCK_NB) < 0)
-		return say(why, -EBUSY, "%s: another aond runs here", path);
+		return why_say(why, -EBUSY, "%s: another aond runs here", path);
 	return 0;
 }
 
@@ -67,10 +52,10 @@ int rundir_open(struct rundir *r, const char *path, struct rundir_why *why)
 
 	*r = (struct rundir){ .dir = -1, .lock = -1 };
 	if (mkdir(path, 0755) < 0 && errno != EEXIST)
-		return say(why, -errno, "%s: %s", path, strerror(errno));
+		return why_say(why, -errno, "%s: %s", path, strerror(errno));
 	r->dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (r->dir < 0)
-		return say(why, -errno, "%s: %s", path, strerror(errno));
+		return why_say(why, -errno, "%s: %s", path, strerror(errno));
 	err = check_dir(r->dir, path, why);
 	err = err ? err : take_lock(r, path, why);
 	if (err)
@@ -164,18 +149,18 @@ int rundir_rendezvous(struct rundir *r, struct rundir_why *why)
 	if (fd < 0)
 		fd = make_rendezvous(r);
 	if (fd < 0)
-		return say(why, fd, "%s: %s", AON_RENDEZVOUS_NAME, strerror(-fd));
+		return why_say(why, fd, "%s: %s", AON_RENDEZVOUS_NAME, strerror(-fd));
 	/* Allocated, so that neither we nor a process gets SIGBUS from a full file system. */
 	err = posix_fallocate(fd, 0, AON_PAGE);
 	if (err) {
 		close(fd);
-		return say(why, -err, "%s: %s", AON_RENDEZVOUS_NAME, strerror(err));
+		return why_say(why, -err, "%s: %s", AON_RENDEZVOUS_NAME, strerror(err));
 	}
 	map = mmap(NULL, AON_PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	err = errno;
 	close(fd);
 	if (map == MAP_FAILED)
-		return say(why, -err, "%s: %s", AON_RENDEZVOUS_NAME, strerror(err));
+		return why_say(why, -err, "%s: %s", AON_RENDEZVOUS_NAME, strerror(err));
 	r->rendezvous = map;
 	return 0;
 }

@@ -4,29 +4,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/num.h"
 
 char *runfile_read(int dir, const char *name)
 {
-	int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	char *text = fd < 0 ? NULL : malloc(RUNFILE_BYTES + 1);
-	ssize_t n = text ? read(fd, text, RUNFILE_BYTES + 1) : -1;
+	char *text = NULL;
+	size_t len;
+	int err = file_regular(&text, &len, dir, name, O_NOFOLLOW, RUNFILE_BYTES);
 
-	if (n >= 0 && n <= (ssize_t)RUNFILE_BYTES) {
-		text[n] = '\0';
-	} else {
-		if (fd >= 0)
-			log_warn("%s: cannot be read: what was set before is forgotten", name);
-		free(text);
-		text = NULL;
-	}
-	if (fd >= 0)
-		close(fd);
+	if (err && err != -ENOENT)
+		log_warn("%s: cannot be read: what was set before is forgotten", name);
 	return text;
 }
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* status.c - aond's status as JSON. */
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "abi/record.h"
@@ -31,17 +30,13 @@ static void put_memory(struct json *j)
 	struct proc_memory m = { 0 };
 
 	proc_memory(&m);
-	json_open(j, "memory", '{');
-	json_u64(j, "rss_kib", m.rss_kib);
-	json_u64(j, "pss_kib", m.pss_kib);
-	json_close(j);
+	json_object(j, "memory", J_U64("rss_kib", m.rss_kib), J_U64("pss_kib", m.pss_kib));
 }
 
 static void put_account(struct json *j, const struct account *a)
 {
-	json_u64(j, "emitted", a->emitted);
-	json_u64(j, "handed_over", a->stored);
-	json_u64(j, "in_flight", a->in_flight);
+	json_members(j, J_U64("emitted", a->emitted), J_U64("handed_over", a->stored),
+		     J_U64("in_flight", a->in_flight));
 	json_open(j, "lost", '{');
 	for (int i = 0; i < AON_LOSS_MAX; i++)
 		if (a->lost[i] && loss_word[i])
@@ -54,19 +49,13 @@ static void put_session(struct json *j, const struct sess *s)
 	const struct process *p = &s->stream->proc;
 
 	json_open(j, NULL, '{');
-	json_u64(j, "session", s->id);
-	json_u64(j, "process", p->id);
-	json_u64(j, "pid", p->pid);
-	json_u64(j, "uid", p->uid);
-	json_str(j, "comm", p->comm);
-	json_str(j, "run", p->run);
-	json_str(j, "library", p->library);
-	json_str(j, "tier", tier_word[p->tier]);
-	json_str(j, "note", p->note);
-	json_bool(j, "socket", s->channel.sock.fd >= 0);
-	json_bool(j, "quiet", s->channel.quiet);
-	json_u64(j, "pool_bytes", pool_bytes(s->stream->pool));
-	json_u64(j, "chunks_used", pool_used(s->stream->pool));
+	json_members(j, J_U64("session", s->id), J_U64("process", p->id), J_U64("pid", p->pid),
+		     J_U64("uid", p->uid), J_STR("comm", p->comm), J_STR("run", p->run),
+		     J_STR("library", p->library), J_STR("tier", tier_word[p->tier]),
+		     J_STR("note", p->note), J_BOOL("socket", s->channel.sock.fd >= 0),
+		     J_BOOL("quiet", s->channel.quiet),
+		     J_U64("pool_bytes", pool_bytes(s->stream->pool)),
+		     J_U64("chunks_used", pool_used(s->stream->pool)));
 	put_account(j, &p->account);
 	json_close(j);
 }
@@ -74,11 +63,9 @@ static void put_session(struct json *j, const struct sess *s)
 static void put_all(struct json *j, const struct aond *d)
 {
 	json_open(j, NULL, '{');
-	json_str(j, "version", AON_VERSION);
-	json_u64(j, "pid", (uint64_t)getpid());
-	json_u64(j, "uptime_s", (clock_mono_ns() - d->start_ns) / 1000000000u);
-	json_str(j, "store", d->param.store.s);
-	json_str(j, "run_dir", d->param.run_dir.s);
+	json_members(j, J_STR("version", AON_VERSION), J_U64("pid", (uint64_t)getpid()),
+		     J_U64("uptime_s", (clock_mono_ns() - d->start_ns) / 1000000000u),
+		     J_STR("store", d->param.store.s), J_STR("run_dir", d->param.run_dir.s));
 	put_memory(j);
 	put_counters(j);
 	broker_json(&d->broker, j);

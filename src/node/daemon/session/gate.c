@@ -54,7 +54,8 @@ void gate_close(struct gate *g)
 	g->fd = -1;
 }
 
-uint32_t gate_wants(enum tier tier)
+/* A set of AON_WANT_*. */
+static uint32_t gate_wants(enum tier tier)
 {
 	switch (tier) {
 	case TIER_OFF:

@@ -31,5 +31,3 @@ void gate_shut(struct gate *g); /* nothing is wanted any more */
 void gate_lock(struct gate *g); /* the same, for good */
 void gate_quiet(struct gate *g);
 void gate_beat(struct gate *g);
-
-uint32_t gate_wants(enum tier tier); /* AON_WANT_* */

@@ -6,13 +6,13 @@
 #include "daemon/session/identity.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/log.h"
 #include "ident/cgroup.h"
 #include "ident/hpc.h"
@@ -86,13 +86,9 @@ static size_t read_cgroup(uint32_t pid, char *out, size_t cap)
 {
 	char path[40];
 	ssize_t n;
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? 0 : read(fd, out, cap);
-	if (fd >= 0)
-		close(fd);
+	n = file_text(AT_FDCWD, path, out, cap);
 	return n > 0 ? (size_t)n : 0;
 }
 

@@ -6,9 +6,7 @@
  */
 #pragma once
 
-#include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
 
 #include "model/process.h"
 

@@ -98,7 +98,7 @@ static void turn_away(struct roster *r)
 	r->reserve = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
-void roster_accept(struct watch *w, uint32_t events)
+static void roster_accept(struct watch *w, uint32_t events)
 {
 	struct roster *r = container_of(w, struct roster, listen);
 

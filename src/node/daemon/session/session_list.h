@@ -46,10 +46,7 @@ struct roster {
 /* Owns listen_fd from here on, unless it fails. */
 int roster_init(struct roster *r, struct loop *l, struct plant *pl, const struct param *p,
 		struct left *left, int listen_fd);
-/*
- * Ends every session but leaves its gate as it is: the process continues to fill its pool for the
- * next aond.
- */
+/* Ends all sessions, but leaves gates: processes fill their pools on for the next aond. */
 void roster_fini(struct roster *r);
 
 void roster_refill(struct roster *r); /* makes the spare pool: 2 ms, off the path of a join */
@@ -70,4 +67,3 @@ unsigned roster_room(struct roster *r, pid_t pid, uid_t uid, uint32_t number, ui
 /* A line that a user or a process has caused: so many a day of each user, then counted. */
 void roster_journal(struct roster *r, uid_t uid, uint64_t now_ns, struct journal_entry *e);
 void roster_poll_on(struct roster *r);
-void roster_accept(struct watch *w, uint32_t events);

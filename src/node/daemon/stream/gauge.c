@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * gauge.c - see gauge.h. A device that was measured once stays in the table: there are only as many
- * as the node has.
- */
+/* gauge.c - see gauge.h. A device measured once stays in the table: the node has only so many. */
 #include "daemon/stream/gauge.h"
 
 #include <math.h>

@@ -28,10 +28,7 @@ struct gauge_said {
 	bool any[STEP_COUNTERS];
 };
 
-/*
- * Where the values of a series go; NULL: no record has it, or there is no room. *sum: they are
- * added up.
- */
+/* Where a series' values go; NULL: no record has it, or no room. *sum: they are added up. */
 double *gauge_of(struct gauges *g, const struct series *s, bool *sum);
 /* A series has become `is`, and was `was` (NAN: it was not there). */
 void gauge_take(double *to, bool sum, double was, double is);

@@ -114,7 +114,7 @@ void queue_fini(struct queue *q)
 	pthread_mutex_destroy(&q->lock);
 }
 
-bool queue_has_room(const struct queue *q, size_t bytes, enum queue_share share)
+static bool queue_has_room(const struct queue *q, size_t bytes, enum queue_share share)
 {
 	uint64_t max = atomic_load_explicit(&q->max_bytes, memory_order_relaxed) / 4 * share;
 

@@ -78,7 +78,6 @@ void queue_fini(struct queue *q);
 /* Shares of the budget, in quarters: what may be refused, in the order in which it is. */
 enum queue_share { QUEUE_EVENTS = 3, QUEUE_REST = 4 };
 
-bool queue_has_room(const struct queue *q, size_t bytes, enum queue_share share);
 /* Owns `it` from here on, unless it returns -ENOBUFS. */
 int queue_offer(struct queue *q, struct item *it, enum queue_share share);
 void queue_push(struct queue *q, struct item *it);

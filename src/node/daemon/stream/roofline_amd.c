@@ -5,11 +5,10 @@
  * SIMD units there.
  */
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "base/num.h"
 #include "daemon/stream/roofline_live.h"
 #include "theory/gpu.h"
@@ -25,17 +24,6 @@ static uint64_t number_of(const char *text, const char *word)
 	return 0;
 }
 
-static bool read_text(int dir, const char *path, char *out, size_t cap)
-{
-	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	ssize_t n = fd < 0 ? -1 : read(fd, out, cap - 1);
-
-	if (fd >= 0)
-		close(fd);
-	out[n > 0 ? n : 0] = '\0';
-	return n > 0;
-}
-
 static uint64_t memory_of(int dir, const char *node)
 {
 	char path[300], text[4096];
@@ -43,7 +31,7 @@ static uint64_t memory_of(int dir, const char *node)
 
 	for (int i = 0; i < 8; i++) {
 		snprintf(path, sizeof(path), "%.255s/mem_banks/%d/properties", node, i);
-		if (!read_text(dir, path, text, sizeof(text)))
+		if (file_text(dir, path, text, sizeof(text)) <= 0)
 			break;
 		bytes = number_of(text, "size_in_bytes");
 		most = bytes > most ? bytes : most;
@@ -58,7 +46,7 @@ static bool read_node(int dir, const char *node, const struct gpu **out)
 	uint64_t simds, each;
 
 	snprintf(path, sizeof(path), "%.255s/properties", node);
-	if (!read_text(dir, path, text, sizeof(text)))
+	if (file_text(dir, path, text, sizeof(text)) <= 0)
 		return false;
 	simds = number_of(text, "simd_count");
 	each = number_of(text, "simd_per_cu");

@@ -4,13 +4,12 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "base/file.h"
 #include "names/kwork.h"
 #include "base/map.h"
 #include "base/vec.h"
@@ -248,18 +247,9 @@ void judge_window(struct judge *j, const struct window *w)
 static bool read_model(int dir, const char *gpu, char *out, size_t cap)
 {
 	char path[300], text[4096], *s, *end;
-	ssize_t n;
-	int fd;
 
 	snprintf(path, sizeof(path), "%.255s/information", gpu);
-	fd = openat(dir, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[n > 0 ? n : 0] = '\0';
-	s = strstr(text, "Model:");
-	if (!s)
+	if (file_text(dir, path, text, sizeof(text)) <= 0 || !(s = strstr(text, "Model:")))
 		return false;
 	s += strlen("Model:");
 	s += strspn(s, " \t");

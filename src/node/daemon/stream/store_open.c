@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * store_open.c - opens the store: one that is damaged, foreign or newer never prevents aond from
- * starting.
- */
+/* store_open.c - opens the store: a damaged, foreign or newer one never stops aond's start. */
 #include "daemon/stream/store_open.h"
 
 #include <errno.h>

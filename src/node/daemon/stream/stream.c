@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * stream.c - the hot path of aond: batches that stay in the cache, no allocation per event, no
- * system call per chunk.
- */
+/* stream.c - aond's hot path: batches in the cache, no allocation per event, no call per chunk. */
 #include "daemon/stream/stream.h"
 
 #include <errno.h>

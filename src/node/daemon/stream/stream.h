@@ -9,7 +9,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 #include "agg/clock.h"
@@ -107,10 +106,7 @@ int stream_new(struct stream **out, struct plant *pl, struct pool *pool, const s
 	       const struct account *was, uint32_t rows_max);
 void stream_free(struct stream *s); /* NULL is allowed */
 
-/*
- * Drains what is there. 1: there is more, call again; 0: all; -EPROTO: the process broke the
- * protocol.
- */
+/* Drains what is there. 1: there is more, call again; 0: all; -EPROTO: the protocol is broken. */
 int stream_drain(struct stream *s, bool dead);
 /* A value of aond's about the process, for windows only: it has no record. */
 void stream_gauge(struct stream *s, const char *name, int64_t value, uint64_t now_ns);

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * stream_priv.h - shared by stream.c, which drains a pool, and consume.c, which passes its events
- * on.
- */
+/* stream_priv.h - shared by stream.c, which drains a pool, and consume.c, which passes it on. */
 #pragma once
 
 #include "daemon/stream/stream.h"

@@ -8,8 +8,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 #include "agg/understand.h"
 
 #define TEXTS_OPEN  8u         /* that have begun and not ended */

@@ -74,7 +74,3 @@ void capture_fini(struct profiler_capture *c);
 
 /* Checks how the options name processes. CLI_OK, or CLI_USAGE after an error message. */
 int capture_check(const struct opts *o);
-
-/* The step that all begin at, and what to round up to if one is past it; for tests. */
-void capture_start(const struct target *t, size_t n, uint64_t steps, uint64_t *start,
-		   uint64_t *round);

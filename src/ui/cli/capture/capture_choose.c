@@ -9,6 +9,7 @@
 
 #include "abi/fabric.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "capture/node_capture.h"
 #include "cli/capture/capture.h"
 #include "cli/core/locate.h"
@@ -190,9 +191,7 @@ static int by_rank(const void *a, const void *b)
 {
 	const struct target *x = a, *y = b;
 
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return x->pid < y->pid ? -1 : x->pid > y->pid;
+	return cmp_num(x->rank, y->rank) ?: cmp_num(x->pid, y->pid);
 }
 
 int profiler_choose(struct profiler_capture *c)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * capture_cluster.h - aon capture --cluster: captures a job on all of its nodes, through their
- * relay.
- */
+/* capture_cluster.h - aon capture --cluster: a job on all of its nodes, through their relay. */
 #pragma once
 
 #include "cli/capture/capture.h"

@@ -154,8 +154,9 @@ void capture_fini(struct profiler_capture *c)
 
 /* --- orders --- */
 
-void capture_start(const struct target *t, size_t n, uint64_t steps, uint64_t *start,
-		   uint64_t *round)
+/* The step that all begin at, and what to round up to if one is past it. */
+static void capture_start(const struct target *t, size_t n, uint64_t steps, uint64_t *start,
+			  uint64_t *round)
 {
 	uint64_t last = 0, fast_ns = UINT64_MAX, ahead;
 

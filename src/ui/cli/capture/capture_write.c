@@ -26,15 +26,13 @@ static void say_more(void *arg, struct json *j)
 		bool steps = p->last_step >= p->first_step && p->first_step != UINT64_MAX;
 
 		json_open(j, NULL, '{');
-		json_i64(j, "pid", p->pid);
-		json_maybe(j, "rank", p->rank >= 0, p->rank);
-		json_members(j, J_STR("job", *p->job ? p->job : NULL),
+		json_members(j, J_I64("pid", p->pid), J_I64_IF("rank", p->rank >= 0, p->rank),
+			     J_STR("job", *p->job ? p->job : NULL),
 			     J_STR("end", *p->end ? p->end : "past"), J_U64("from_ns", p->from_ns),
 			     J_U64("to_ns", p->to_ns));
-		if (steps) {
-			json_u64(j, "first_step", p->first_step);
-			json_u64(j, "last_step", p->last_step);
-		}
+		if (steps)
+			json_members(j, J_U64("first_step", p->first_step),
+				     J_U64("last_step", p->last_step));
 		json_members(j, J_U64("left_out", p->unsampled), J_U64("emitted", p->emitted),
 			     J_U64("lost", p->lost));
 		if (p->held_ns)

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fabric.h - which daemon answers the PyTorch processes of this node that poll for orders
- * (abi/fabric.h).
- */
+/* fabric.h - the daemon that answers polling PyTorch processes of this node (abi/fabric.h). */
 #pragma once
 
 #include <limits.h>

@@ -17,6 +17,7 @@
 #include "base/fmt.h"
 #include "base/json.h"
 #include "base/num.h"
+#include "base/proc.h"
 #include "base/vec.h"
 #include "cli/core/out.h"
 #include "import/flight.h"
@@ -61,24 +62,6 @@ void flight_prepare(char dir[FLIGHT_DIR])
 }
 
 /* --- one process --- */
-
-/* A variable of another process's start; "" if it has none, or is not ours to look at. */
-static void env_of(pid_t pid, const char *name, char *to, size_t cap)
-{
-	char path[64], *line = NULL;
-	size_t room = 0, len = strlen(name);
-	FILE *f;
-
-	*to = '\0';
-	snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
-	f = fopen(path, "re");
-	while (f && getdelim(&line, &room, '\0', f) > 0)
-		if (!strncmp(line, name, len) && line[len] == '=')
-			snprintf(to, cap, "%s", line + len + 1);
-	free(line);
-	if (f)
-		fclose(f);
-}
 
 /* Of the process itself, who may have another /tmp; of nobody else, by the directory's owner. */
 static int reach(pid_t pid, const char *dir)
@@ -203,10 +186,10 @@ static int take(struct asked *p)
 	size_t len;
 	int err = 0;
 
-	env_of(p->pid, "RANK", p->rank, sizeof(p->rank));
+	proc_env(p->pid, "RANK", p->rank, sizeof(p->rank));
 	if (strspn(p->rank, "0123456789") != strlen(p->rank))
 		*p->rank = '\0';
-	env_of(p->pid, FLIGHT_ENV, dir, sizeof(dir));
+	proc_env(p->pid, FLIGHT_ENV, dir, sizeof(dir));
 	if (!*dir)
 		return -ENOENT;
 	for (size_t i = 0; i < 2 && !err && !p->groups; i++) {
@@ -326,20 +309,18 @@ static void print_json(const struct flight *f)
 		const struct asked *p = &f->p[i];
 
 		json_open(&j, NULL, '{');
-		json_u64(&j, "pid", (uint64_t)p->pid);
-		json_maybe(&j, "rank", *p->rank, (int64_t)num_front(p->rank, NULL));
-		json_members(&j, J_STR("dump", *p->file ? p->file : NULL), J_STR("why", p->why));
+		json_members(&j, J_U64("pid", (uint64_t)p->pid),
+			     J_I64_IF("rank", *p->rank, (int64_t)num_front(p->rank, NULL)),
+			     J_STR("dump", *p->file ? p->file : NULL), J_STR("why", p->why));
 		json_open(&j, "groups", '[');
 		for (size_t k = 0; k < p->groups; k++) {
 			const struct group *g = &p->group[k];
 			const struct group *at = stuck(f, g->name);
 
-			json_open(&j, NULL, '{');
-			json_members(&j, J_STR("group", g->name), J_U64("called", g->last));
-			json_maybe(&j, "waits_in", g->open, (int64_t)g->open);
-			json_members(&j, J_STR("what", g->open ? g->what : NULL),
-				     J_BOOL("missing", at && g->last < at->open));
-			json_close(&j);
+			json_object(&j, NULL, J_STR("group", g->name), J_U64("called", g->last),
+				    J_I64_IF("waits_in", g->open, (int64_t)g->open),
+				    J_STR("what", g->open ? g->what : NULL),
+				    J_BOOL("missing", at && g->last < at->open));
 		}
 		json_close(&j);
 		json_close(&j);

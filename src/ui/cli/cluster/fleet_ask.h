@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * fleet_ask.h - shared by commands that query a cluster: its address, the time range, and errors.
- */
+/* fleet_ask.h - for commands that query a cluster: its address, the time range, errors. */
 #pragma once
 
 #include "cli/core/cli.h"
@@ -12,10 +10,7 @@
 bool fleet_asked(const struct opts *o);
 /* The same where one with a job is no store either: lists take it as that job alone. */
 bool fleet_listed(const struct opts *o);
-/*
- * CLI_OK, or CLI_USAGE after a message that the command is for a node and the address is a
- * cluster's.
- */
+/* CLI_OK, or CLI_USAGE and a message: the command is for a node, the address is a cluster's. */
 int fleet_refused(const struct opts *o);
 /* CLI_OK, or CLI_USAGE after a message that an option needs a cluster, which was not given. */
 int fleet_not_asked(const struct opts *o);

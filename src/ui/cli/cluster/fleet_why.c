@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "cli/cluster/fleet_ask.h"
 #include "cli/core/out.h"
 #include "diagnose/diagnose.h"
@@ -73,9 +74,7 @@ static int by_gain(const void *a, const void *b)
 	const struct diag_finding *x = &((const struct heard *)a)->v.f,
 				  *y = &((const struct heard *)b)->v.f;
 
-	if (x->act != y->act)
-		return x->act ? -1 : 1;
-	return (x->gain < y->gain) - (x->gain > y->gain);
+	return cmp_num(y->act, x->act) ?: cmp_num(y->gain, x->gain);
 }
 
 /* Findings at the end still hold; earlier ones have passed. */

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "base/num.h"
 #include "capture/ask.h"
@@ -124,7 +125,7 @@ static int ask(struct ship_orders *s, const char *target, const void *body, size
 	int err = http_do(s->http, &q, a, &s->why);
 
 	if (!err && a->status != 200)
-		err = net_say(&s->why, -EREMOTEIO, "the relay answers with status %d: %.*s",
+		err = why_say(&s->why, -EREMOTEIO, "the relay answers with status %d: %.*s",
 			      a->status, (int)strcspn(a->data, "\n"), a->data);
 	return err;
 }
@@ -233,21 +234,15 @@ static int tell(struct ship_orders *s, const char *target, const void *body, siz
 
 static int upload(struct ship_orders *s, const struct order *o, const char *path, size_t part)
 {
-	struct stat sb;
-	FILE *f = fopen(path, "re");
-	char target[96], *text = NULL;
-	int err = -EIO;
+	char target[96], *text;
+	size_t len;
+	int err = file_regular(&text, &len, AT_FDCWD, path, 0, TRACE_MAX);
 
-	if (f && fstat(fileno(f), &sb) == 0 && sb.st_size > 0 && sb.st_size <= TRACE_MAX)
-		text = malloc((size_t)sb.st_size);
-	if (text && fread(text, 1, (size_t)sb.st_size, f) == (size_t)sb.st_size) {
-		snprintf(target, sizeof(target), "/v1/trace?order=%" PRIu64 "&part=r%zu", o->id,
-			 part);
-		err = tell(s, target, text, (size_t)sb.st_size);
-	}
+	if (err < 0)
+		return err;
+	snprintf(target, sizeof(target), "/v1/trace?order=%" PRIu64 "&part=r%zu", o->id, part);
+	err = len ? tell(s, target, text, len) : -EIO;
 	free(text);
-	if (f)
-		fclose(f);
 	return err;
 }
 

@@ -3,7 +3,6 @@
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "cli/report/alarms.h"
 #include "cli/cluster/fleet_ask.h"
@@ -43,8 +42,7 @@ int cmd_alarms(const struct opts *o)
 	if (!n)
 		fprintf(stderr, "No alarm in %s.\n", path);
 	if (n < 0)
-		rc = cli_say(CLI_FAIL, "%s: cannot be read on: %s. Check it: aon store check %s",
-			     path, strerror((int)-n), path);
+		rc = locate_broke(path, (int)n);
 	store_close(st);
 	return rc;
 }

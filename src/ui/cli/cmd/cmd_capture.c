@@ -208,10 +208,9 @@ static void say_json(const struct profiler_capture *c, const struct trace *t, co
 		json_i64(&j, "pid", g->pid);
 		put_rank(&j, g);
 		json_members(&j, J_BOOL("captured", done), J_STR("trace", done ? g->file : NULL));
-		if (done) {
-			json_u64(&j, "bytes", g->bytes);
-			json_u64(&j, "events", t->file[file++].imported);
-		}
+		if (done)
+			json_members(&j, J_U64("bytes", g->bytes),
+				     J_U64("events", t->file[file++].imported));
 		json_str(&j, "why", done ? NULL : g->why);
 		json_close(&j);
 	}
@@ -265,8 +264,8 @@ static int list(const struct profiler_capture *c)
 		json_open(&j, "processes", '[');
 		for (size_t i = 0; i < c->n; i++) {
 			json_open(&j, NULL, '{');
-			json_i64(&j, "pid", c->target[i].pid);
-			json_u64(&j, "uid", c->target[i].uid);
+			json_members(&j, J_I64("pid", c->target[i].pid),
+				     J_U64("uid", c->target[i].uid));
 			put_rank(&j, &c->target[i]);
 			json_close(&j);
 		}

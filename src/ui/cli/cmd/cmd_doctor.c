@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aon doctor - what works on this machine, and what to do about the rest. */
+#include "base/file.h"
 #include "cli/node/doctor.h"
 
 #include <stdarg.h>
@@ -13,17 +14,13 @@ static const char *const word[HEALTH_COUNT] = { "ok", "warn", "off", "FAIL" };
 
 bool doctor_read(const char *path, char *buf, size_t cap)
 {
-	FILE *f = fopen(path, "re");
-	bool ok = f && fgets(buf, (int)cap, f);
-
-	if (f)
-		fclose(f);
-	if (ok)
-		buf[strcspn(buf, "\n")] = '\0';
-	return ok;
+	if (file_text(AT_FDCWD, path, buf, cap) <= 0)
+		return false;
+	buf[strcspn(buf, "\n")] = '\0';
+	return true;
 }
 
-void doctor_section(struct doctor *d, const char *name)
+static void doctor_section(struct doctor *d, const char *name)
 {
 	d->section = name;
 	if (!d->json)

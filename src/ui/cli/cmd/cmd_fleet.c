@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aon fleet - where GPU hours of a cluster go: by job, by node, and what got slower with a version. */
-#include <math.h>
 #include <stdio.h>
 
 #include "cli/cluster/fleet_ask.h"

@@ -265,8 +265,7 @@ int cmd_overhead(const struct opts *o)
 	else if (!err)
 		text(st, &ps, &out);
 	if (err < 0)
-		rc = cli_say(CLI_FAIL, "%s: cannot be read on: %s. Check it: aon store check %s",
-			     path, strerror(-err), path);
+		rc = locate_broke(path, err);
 	procs_fini(&ps);
 	store_close(st);
 	return rc;

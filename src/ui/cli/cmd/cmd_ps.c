@@ -91,12 +91,12 @@ static int ps_json(struct store *st, const struct procs *ps, const char *path)
 			     J_U64_IF("world", p->origin.world, p->origin.world),
 			     J_U64_IF("local_rank", p->local_rank, p->local_rank - 1));
 		ident_json(&j, "identity", &p->ident);
-		json_str(&j, "detail", procs_detail(p->tier));
-		json_str(&j, "tier", procs_tier(p->tier));
-		json_bool(&j, "connected", procs_live(ps, p));
-		json_real(&j, "events_per_s", procs_live(ps, p) ? per_s : 0.0 / 0.0);
-		json_str(&j, "library", *p->library ? p->library : NULL);
-		json_str(&j, "note", *p->note ? p->note : NULL);
+		json_members(&j, J_STR("detail", procs_detail(p->tier)),
+			     J_STR("tier", procs_tier(p->tier)),
+			     J_BOOL("connected", procs_live(ps, p)),
+			     J_REAL("events_per_s", procs_live(ps, p) ? per_s : 0.0 / 0.0),
+			     J_STR("library", *p->library ? p->library : NULL),
+			     J_STR("note", *p->note ? p->note : NULL));
 		account_json(&j, "accounting", &p->account);
 		json_close(&j);
 	}
@@ -132,8 +132,7 @@ int cmd_ps(const struct opts *o)
 		fprintf(stderr, "Nobody is connected; %s knows %zu that left (aon ps --all).\n",
 			path, ps.in_store);
 	if (err < 0)
-		rc = cli_say(CLI_FAIL, "%s: cannot be read on: %s. Check it: aon store check %s",
-			     path, strerror(-err), path);
+		rc = locate_broke(path, err);
 	procs_fini(&ps);
 	store_close(st);
 	return rc;

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/json_read.h"
 #include "base/num.h"
@@ -96,17 +97,11 @@ static bool read_tray(struct tray *b, const char *path)
 {
 	struct json_tok key, value;
 	const char *p, *end, *q;
-	FILE *f = fopen(path, "re");
 
 	*b = (struct tray){
 		.age = NAN, .watts = NAN, .inlet = NAN, .hot = NAN, .fan_low = NAN, .gpu_hot = NAN
 	};
-	if (!f)
-		return false;
-	b->text = malloc(FILE_BYTES + JSON_PAD);
-	b->len = b->text ? fread(b->text, 1, FILE_BYTES, f) : 0;
-	fclose(f);
-	if (!b->text)
+	if (file_regular(&b->text, &b->len, AT_FDCWD, path, 0, FILE_BYTES) < 0)
 		return false;
 	memset(b->text + b->len, '"', JSON_PAD);
 	end = b->text + b->len;

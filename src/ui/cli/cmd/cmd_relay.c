@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/json_read.h"
 #include "cli/core/out.h"
@@ -31,20 +32,16 @@ static const char *dir_of(const struct opts *o)
 static char *read_status(const char *dir, size_t *len)
 {
 	char path[PATH_MAX + 16], *text;
-	FILE *f;
+	int err;
 
 	snprintf(path, sizeof(path), "%s/status.json", dir);
-	f = fopen(path, "re");
-	if (!f) {
-		cli_say(0, "%s: %s%s", path, strerror(errno),
-			errno == ENOENT ? ". Name the relay's folder with --dir" : "");
+	err = file_regular(&text, len, AT_FDCWD, path, 0, STATUS_MAX);
+	if (err < 0) {
+		cli_say(0, "%s: %s%s", path, strerror(-err),
+			err == -ENOENT ? ". Name the relay's folder with --dir" : "");
 		return NULL;
 	}
-	text = malloc(STATUS_MAX + JSON_PAD);
-	*len = text ? fread(text, 1, STATUS_MAX, f) : 0;
-	if (text)
-		memset(text + *len, '"', JSON_PAD);
-	fclose(f);
+	memset(text + *len, '"', JSON_PAD);
 	return text;
 }
 

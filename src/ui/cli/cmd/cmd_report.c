@@ -13,6 +13,7 @@
 #include "read/procs.h"
 #include "cli/report/report.h"
 #include "cli/report/report_html.h"
+#include "cli/report/report_stacks.h"
 #include "cli/report/view.h"
 #include "read/stretch.h"
 
@@ -301,8 +302,9 @@ static int report(struct report *r, const struct opts *o, const struct procs_wan
 }
 
 /* Rows that only a trace's analysis has come after those of a store in --by's list. */
-#define BY_VIEW (BY_PROCESS + 1)
-#define BY_RANK (BY_VIEW + (int)VIEW_RANK - (int)VIEW_KERNEL)
+#define BY_VIEW  (BY_PROCESS + 1)
+#define BY_RANK  (BY_VIEW + (int)VIEW_RANK - (int)VIEW_KERNEL)
+#define BY_STACK (BY_VIEW + (int)VIEW_STREAM - (int)VIEW_KERNEL + 1)
 
 /* True if the file is a store, and all that it holds was recorded by aon. */
 static bool add_ranks(struct ranks *rs, const char *path, const struct procs_want *want, int *err)
@@ -441,8 +443,12 @@ int cmd_report(const struct opts *o)
 		return CLI_USAGE;
 	if (o->val[OPT_HTML] && (o->val[OPT_JSON] || o->val[OPT_BY] || o->val[OPT_MEMORY]))
 		return cli_misuse("--html is of the whole: without --json, --by and --memory");
+	if (by != BY_STACK && (o->val[OPT_GAP] || o->val[OPT_PART]))
+		return cli_misuse("--gap and --part are for --by stack");
 	if (fleet_asked(o))
 		return fleet_report_cmd(o);
+	if (by == BY_STACK)
+		return report_stacks(o, &want);
 	if (o->val[OPT_HTML])
 		return report_html(o, o->val[OPT_HTML]);
 	if (o->val[OPT_MEMORY])

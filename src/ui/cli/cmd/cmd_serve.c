@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,15 +20,20 @@
 
 /* --- the token --- */
 
-static int write_token(const char *path, const char *token)
+/* A file that is new, and ours alone. */
+__attribute__((format(printf, 2, 3))) static int write_secret(const char *path, const char *fmt,
+							      ...)
 {
 	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 	int err = 0;
+	va_list ap;
 
 	if (fd < 0)
 		return -errno;
-	if (dprintf(fd, "%s\n", token) < 0)
+	va_start(ap, fmt);
+	if (vdprintf(fd, fmt, ap) < 0)
 		err = -errno;
+	va_end(ap);
 	if (close(fd) < 0 && !err)
 		err = -errno;
 	return err;
@@ -44,7 +50,7 @@ static int get_token(char token[TOKEN_BYTES], const char *path)
 			return cli_say(CLI_FAIL, "%s: %s", path, strerror(errno));
 		err = guard_new_token(token);
 		if (!err && path)
-			err = write_token(path, token);
+			err = write_secret(path, "%s\n", token);
 		return err ? cli_say(CLI_FAIL, "%s: %s", path ? path : "no token", strerror(-err))
 			   : CLI_OK;
 	}
@@ -68,19 +74,11 @@ static int get_token(char token[TOKEN_BYTES], const char *path)
  */
 static int write_redirect(const char *path, const char *address)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-	int err = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (dprintf(fd,
-		    "<!doctype html><meta charset=\"utf-8\"><title>aon</title>"
-		    "<meta http-equiv=\"refresh\" content=\"0; url=%s\">\n"
-		    "<a href=\"%s\">The page of aon</a>\n",
-		    address, address) < 0)
-		err = -errno;
-	close(fd);
-	return err;
+	return write_secret(path,
+			    "<!doctype html><meta charset=\"utf-8\"><title>aon</title>"
+			    "<meta http-equiv=\"refresh\" content=\"0; url=%s\">\n"
+			    "<a href=\"%s\">The page of aon</a>\n",
+			    address, address);
 }
 
 /* Whether a browser was asked. */

@@ -9,6 +9,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/log.h"
 #include "base/num.h"
@@ -142,16 +143,10 @@ static const char *said(struct said *s, const char *key, char out[512])
 static void load_said(struct said *s, const char *dir)
 {
 	char path[PATH_MAX];
-	FILE *f;
-	size_t n = 0;
 
 	snprintf(path, sizeof(path), "%s/" SHIPPER_STATUS, dir);
-	f = fopen(path, "re");
-	if (f) {
-		n = fread(s->text, 1, sizeof(s->text) - 1, f);
-		fclose(f);
-	}
-	s->text[n] = '\0';
+	if (file_text(AT_FDCWD, path, s->text, sizeof(s->text)) < 0)
+		*s->text = '\0';
 }
 
 struct listing {

@@ -52,8 +52,7 @@ static int add_job(const struct opts *o)
 	procs_fini(&ps);
 	store_close(st);
 	if (err < 0)
-		return cli_say(CLI_FAIL, "%s: cannot be read on: %s. Check it: aon store check %s",
-			       path, strerror(-err), path);
+		return locate_broke(path, err);
 	return w.n > was ? CLI_OK
 			 : cli_say(CLI_FAIL, "no process of job %s is connected. See: aon ps",
 				   o->val[OPT_JOB]);

@@ -11,6 +11,7 @@
 
 #include "base/json.h"
 #include "base/num.h"
+#include "base/order.h"
 #include "base/vec.h"
 #include "cli/cluster/fleet_ask.h"
 #include "cli/core/locate.h"
@@ -150,11 +151,9 @@ static int by_metric(const void *a, const void *b)
 {
 	const struct line *x = &sorting->line[*(const uint32_t *)a],
 			  *y = &sorting->line[*(const uint32_t *)b];
-	int d = strcmp(x->metric->name, y->metric->name);
 
-	if (!d)
-		d = strverscmp(x->s.device, y->s.device);
-	return d ? d : strcmp(x->s.labels, y->s.labels);
+	return strcmp(x->metric->name, y->metric->name) ?:
+	       strverscmp(x->s.device, y->s.device) ?: strcmp(x->s.labels, y->s.labels);
 }
 
 static void show_json(struct json *j, const struct line *l)
@@ -272,8 +271,7 @@ int cmd_telemetry(const struct opts *o)
 	if (x.j)
 		json_end(&j);
 	if (err < 0)
-		rc = cli_say(CLI_FAIL, "%s: cannot be read on: %s. Check it: aon store check %s",
-			     path, strerror(-err), path);
+		rc = locate_broke(path, err);
 	else if (!x.shown)
 		rc = cli_say(CLI_UNSURE,
 			     "%s: nothing%s was measured in the last %" PRIu64

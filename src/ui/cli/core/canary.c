@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * canary.c - see canary.h. libaon is loaded on first use: a server whose health nobody asks for
- * never loads it.
- */
+/* canary.c - see canary.h. Loads libaon on first use: a server never asked never loads it. */
 #include "cli/core/canary.h"
 
 #include <dlfcn.h>

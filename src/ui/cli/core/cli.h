@@ -63,8 +63,6 @@ bool opt_has(int cmd, int opt);
 #define CMD(ID, name, group, parent, synopsis, help, more) int cmd_##name(const struct opts *o);
 #include "cli/core/cmd.tbl.h"
 
-/* The command of that name, or -1. */
-int cmd_find(const char *name);
 /* The command of the words from argv[0] on, one or two; -1: none. *words: how many are its name. */
 int cmd_words(int argc, char *argv[], int *words);
 /* The command that a word may have been meant to be, or -1. */
@@ -102,5 +100,4 @@ void cli_speaker(const char *words);
 
 /* Help of all commands (CMD_COUNT) or of one, on stdout. */
 void help_print(int cmd);
-void help_roff(void);
 void help_complete(int shell);

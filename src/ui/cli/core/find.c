@@ -7,7 +7,8 @@
 
 #define WORD_MOST 16u /* letters of a word that is compared */
 
-int cmd_find(const char *name)
+/* The command of that name, or -1. */
+static int cmd_find(const char *name)
 {
 	for (int i = 0; i < CMD_COUNT; i++)
 		if (!strcmp(cmd_table[i].name, name))

@@ -97,7 +97,7 @@ void help_print(int cmd)
 		if (i != CMD_NODE) /* nothing but its second words */
 			printf("  %-*s  %s\n", HELP_TITLE, cmd_title(i, title), cmd_table[i].help);
 	}
-	printf("\nExit: 0 done, 1 failed, 2 misuse, 3 could not decide.\n"
+	printf("\nExit: 0 done, 1 failed, 2 misuse, 3 undecided.\n"
 	       "First time:  aon run -- python train.py\n"
 	       "One command: aon help COMMAND\n");
 }
@@ -129,7 +129,7 @@ static void roff_option(const struct option_row *t)
 	putchar('\n');
 }
 
-void help_roff(void)
+static void help_roff(void)
 {
 	printf(".SH COMMANDS\n");
 	for (int i = 0; i < CMD_COUNT; i++) {

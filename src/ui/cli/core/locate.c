@@ -136,6 +136,12 @@ int locate_failed(const char *path, int err, const struct store_why *why)
 	return cli_say(CLI_FAIL, "%s: %.*s. %s", path, (int)keep, what, remedy(err));
 }
 
+int locate_broke(const char *path, int err)
+{
+	return cli_say(CLI_FAIL, "%s: cannot be read on: %s. Check it: aon store check %s", path,
+		       strerror(-err), path);
+}
+
 int locate_open(const char *given, struct store **st, char path[PATH_MAX])
 {
 	struct store_why why = { "" };

@@ -25,5 +25,8 @@ int admin_status(const char *run_dir, struct admin_status *out);
 /* "FILE: what. What to do." for a store that could not be used. Returns CLI_FAIL. */
 int locate_failed(const char *path, int err, const struct store_why *why);
 
+/* The same for a store that was open already. */
+int locate_broke(const char *path, int err);
+
 /* Opens `given`, or else the store to read here. CLI_OK, or CLI_FAIL after an error message. */
 int locate_open(const char *given, struct store **st, char path[PATH_MAX]);

@@ -12,12 +12,6 @@ enum probe_id {
 	PROBE_COUNT,
 };
 
-/*
- * The library's true path: beside aon, in the build tree, or where it was installed. -ENOENT, or
- * -EPERM when others than its owner, root and we could change what would run in our programs.
- */
-int probe_find(enum probe_id id, char path[PATH_MAX]);
-
 /* Sets the environment for the probes that --probe names. CLI_OK, or CLI_USAGE after an error
  * message. A missing probe is reported and skipped. */
 int probe_setenv(const struct opts *o);

@@ -4,8 +4,9 @@
  *
  *	PROBE(name, "library", "VARIABLE that loads it", "variable for what the user had set", "what")
  *
- * A variable that holds a list, with colons between, needs none for what the user had: NULL.
- * "": one library only, and what the user had set stays; the probe is left out.
+ * The fourth column is where `aon run` keeps the user's previous value. NULL: not needed, because the
+ * variable is a list separated by colons. "": the variable holds one library; if the user has set it,
+ * the user's value stays and the probe is not loaded.
  */
 /* clang-format off */
 PROBE(nvtx,   "libaon-nvtx.so",   "NVTX_INJECTION64_PATH", "AON_NVTX_CHAIN", "NVTX ranges and marks")

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * serve_inputs.c - opens the operands of a command as runs that can be queried: see serve_inputs.h.
- */
+/* serve_inputs.c - opens a command's operands as runs to be queried: see serve_inputs.h. */
 #include "cli/core/serve_inputs.h"
 
 #include <errno.h>

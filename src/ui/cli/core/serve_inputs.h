@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * serve_inputs.h - opens the operands of a command as runs that can be queried: stores, and traces
- * converted to stores.
- */
+/* serve_inputs.h - opens a command's operands, stores or traces, as runs to be queried. */
 #pragma once
 
 #include <limits.h>

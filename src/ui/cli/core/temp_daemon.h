@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * temp_daemon.h - an aond for this user and one command: started before the command, stopped after
- * it.
- */
+/* temp_daemon.h - an aond of this user for one command: starts before it, stops after it. */
 #pragma once
 
 #include <limits.h>

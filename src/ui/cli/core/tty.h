@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * tty.h - redraws a terminal in place: only changed lines are written, and the earlier contents
- * come back at the end.
- */
+/* tty.h - redraws a terminal in place: writes changed lines alone, and restores it at the end. */
 #pragma once
 
 #include <stdbool.h>

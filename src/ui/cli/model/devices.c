@@ -20,7 +20,8 @@ static void in_config(char path[PATH_MAX], const char *name)
 		snprintf(path, PATH_MAX, "%s/.config/aon/%s", home, name);
 }
 
-void devices_path(char path[PATH_MAX])
+/* $AON_DEVICES, else aon/devices.json in $XDG_CONFIG_HOME or ~/.config. "" if there is no home. */
+static void devices_path(char path[PATH_MAX])
 {
 	const char *given = getenv("AON_DEVICES");
 

@@ -7,9 +7,6 @@
 #include "cli/core/cli.h"
 #include "theory/devices.h"
 
-/* $AON_DEVICES, else aon/devices.json in $XDG_CONFIG_HOME or ~/.config. "" if there is no home. */
-void devices_path(char path[PATH_MAX]);
-
 /* What aon roofline measure writes: measured.json in the same directory of the user's. */
 void devices_measured_path(char path[PATH_MAX]);
 

@@ -5,7 +5,7 @@
  */
 /* clang-format off */
 MODEL(gemm, "a matrix product", OPT_M, OPT_N, OPT_K, OPT_BATCH, OPT_DTYPE, OPT_OUT, OPT_SECOND)
-MODEL(collective, "an exchange between ranks", OPT_COLLOP, OPT_BYTES, OPT_COLLRANKS, OPT_PERNODE, OPT_NET, OPT_NICS)
+MODEL(collective, "a collective, or a point-to-point transfer", OPT_COLLOP, OPT_BYTES, OPT_COLLRANKS, OPT_PERNODE, OPT_NET, OPT_NICS)
 MODEL(attention, "FlashAttention", OPT_BATCH, OPT_HEADS, OPT_KVHEADS, OPT_HEADDIM, OPT_QUERIES, OPT_KEYS,
       OPT_CAUSAL, OPT_BACKWARD, OPT_DTYPE)
 MODEL(conv, "a convolution", OPT_BATCH, OPT_IMAGE, OPT_CHANNELS, OPT_FILTERS, OPT_KERNEL, OPT_STRIDE, OPT_PAD,

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * model_collective.c - aon model collective: how long a collective or point-to-point transfer
- * should take.
- */
+/* model_collective.c - aon model collective: estimates a collective between ranks. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>

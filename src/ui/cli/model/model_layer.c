@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * model_layer.c - aon model attention, conv, elementwise, norm: how long these layers should take.
- */
+/* model_layer.c - aon model attention, conv, elementwise, norm: how long they should take. */
 #include <errno.h>
 #include <math.h>
 #include <string.h>

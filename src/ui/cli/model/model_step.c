@@ -154,13 +154,13 @@ static void print_parts(const struct out *out, const struct step_cost *c)
 	static const char *const what[STEP_PARTS] = {
 		"matrix products",
 		"attention",
-		"norms, sums and the like",
+		"norms, sums and other memory passes",
 		"optimizer",
-		"exchange of tensor parallelism",
-		"exchange with experts",
+		"collectives of tensor parallelism",
+		"all-to-all of experts",
 		"sends between stages",
-		"exchange of gradients that is waited for",
-		"stages without work",
+		"gradient collectives that compute does not hide",
+		"pipeline bubble",
 	};
 	char a[FMT_LEN], b[FMT_LEN];
 

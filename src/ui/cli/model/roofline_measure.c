@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * roofline_measure.c - aon roofline measure: measures this machine's device, and saves the result.
- */
+/* roofline_measure.c - aon roofline measure: measures this device, and saves the result. */
 #include "cli/model/roofline.h"
 
 #include <errno.h>

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * sim_truth.h - the ground truth of a simulated run: its faults, the ranks they hit, and their
- * cost.
- */
+/* sim_truth.h - a simulated run's ground truth: its faults, ranks they hit, their cost. */
 #pragma once
-
-#include <stdio.h>
 
 #include "sim/job.h"
 

@@ -18,8 +18,6 @@ struct doctor {
 	bool cannot_record;
 };
 
-void doctor_section(struct doctor *d, const char *name);
-
 /* `id` is for programs; `so` and `fix` (NULL where there is none) follow a line that is not ok. */
 void doctor_put(struct doctor *d, const char *id, enum health h, const char *so, const char *fix,
 		const char *fmt, ...) __attribute__((format(printf, 6, 7)));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* account.c - where the records went: the accounting identity, spelled out. */
-#include <inttypes.h>
 #include <string.h>
 
 #include "abi/record.h"

@@ -2,8 +2,6 @@
 /* compare_inputs.c - reads the inputs of a comparison. */
 #include "cli/report/compare_inputs.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 int side_view(struct view *v, const struct opts *o, char *path)

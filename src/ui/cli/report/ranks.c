@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/hash.h"
+#include "base/order.h"
 #include "base/vec.h"
 #include "read/gather.h"
 #include "insight/insight.h"
@@ -218,13 +219,6 @@ static int waits(struct ranks *rs)
 	return 0;
 }
 
-static int u64_cmp(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return *x < *y ? -1 : *x > *y;
-}
-
 /* By how much the nodes' clocks differ, from collectives that end for all together. */
 static int clocks(struct ranks *rs)
 {
@@ -291,7 +285,7 @@ static int align(struct ranks *rs)
 	}
 	for (size_t i = 0; i < rs->r[0].held; i++)
 		rs->common += common(rs, rs->r[0].step[i].number, same_boot, &apart[rs->common]);
-	qsort(apart, rs->common, sizeof(*apart), u64_cmp);
+	qsort(apart, rs->common, sizeof(*apart), cmp_u64);
 	rs->spread_ns = apart[rs->common / 2];
 	rs->one_clock = same_boot || known;
 	free(apart);
@@ -302,9 +296,7 @@ static int rank_cmp(const void *a, const void *b)
 {
 	const struct rank *x = a, *y = b;
 
-	if (x->p.origin.rank != y->p.origin.rank)
-		return x->p.origin.rank < y->p.origin.rank ? -1 : 1;
-	return x->p.id < y->p.id ? -1 : x->p.id > y->p.id;
+	return cmp_num(x->p.origin.rank, y->p.origin.rank) ?: cmp_num(x->p.id, y->p.id);
 }
 
 int ranks_compare(struct ranks *rs)

@@ -46,14 +46,8 @@ struct ranks {
 	bool one_clock; /* or clocks whose differences are known */
 };
 
-/*
- * Adds the processes of `ps` that are ranks of the first job and run among them: the latest of a
- * store.
- */
+/* Adds those of `ps` that are ranks of its first job and run: the latest of a store. */
 int ranks_add(struct ranks *rs, struct store *st, const struct procs *ps);
 /* When all were added: sorts and compares. */
 int ranks_compare(struct ranks *rs);
 void ranks_fini(struct ranks *rs);
-
-/* The rank that the others wait for, and how long the one that waits longest does; NULL: none. */
-const struct rank *ranks_slow(const struct ranks *rs, uint64_t *waits_ns);

@@ -3,7 +3,6 @@
 #include "cli/report/report.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/num.h"
 
@@ -13,16 +12,6 @@
 static const char *plural(uint64_t n)
 {
 	return n == 1 ? "" : "s";
-}
-
-static const char *kind_word(uint32_t kind)
-{
-	static const char *const word[EVENT_MAX] = {
-#define EVENT(num, NAME, text, has) [num] = text,
-#include "model/event.tbl.h"
-	};
-
-	return kind < EVENT_MAX && word[kind] ? word[kind] : "?";
 }
 
 void report_seen(const struct gather *g, const struct out *out, char *buf, size_t cap)
@@ -336,7 +325,7 @@ static void others(const struct gather *g, const struct out *out)
 		if (count[k])
 			used += (size_t)snprintf(text + used, sizeof(text) - used, "%s%s %s%s",
 						 used ? ", " : "", fmt_count(n, count[k]),
-						 kind_word(k), plural(count[k]));
+						 event_word(k), plural(count[k]));
 	if (*text)
 		out_line(out, OUT_PLAIN, "  Also: %s\n", text);
 }

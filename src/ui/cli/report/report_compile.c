@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report_compile.c - torch.compile: how often, how long, and the reasons for recompilation. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/report/report.h"

@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * report_data.c - batches: how long a process waits for them, and how long its workers take to make
- * them.
- */
+/* report_data.c - batches: how long a process waits for one, and its workers take to make one. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * report_memory.c - aon report --memory: the memory held by each device's allocator, step by step.
- */
+/* report_memory.c - aon report --memory: what each device's allocator holds, step by step. */
 #include <math.h>
 #include <string.h>
 

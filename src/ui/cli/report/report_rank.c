@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* report_rank.c - compares the ranks of a job, and names the one that the others wait for. */
-#include <stdlib.h>
 
 #include "cli/report/report.h"
 
@@ -25,7 +24,8 @@ static const struct rank *slow_by_rollups(const struct ranks *rs, uint64_t *wait
 	return least;
 }
 
-const struct rank *ranks_slow(const struct ranks *rs, uint64_t *waits_ns)
+/* The rank that the others wait for, and how long the one that waits longest does; NULL: none. */
+static const struct rank *ranks_slow(const struct ranks *rs, uint64_t *waits_ns)
 {
 	const struct rank *slow = rs->matched ? &rs->r[rs->late] : slow_by_rollups(rs, waits_ns);
 

@@ -9,7 +9,6 @@
 #include "cli/report/sql_out.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

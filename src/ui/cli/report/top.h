@@ -2,7 +2,8 @@
 /*
  * top.h - one snapshot of a store: which processes run, how fast, and what they spend time in.
  *
- * A snapshot reads only the windows of the last minute: it costs the same however much is stored.
+ * A snapshot reads the windows of the last minute and the newest samples: it costs the same however
+ * much is stored.
  */
 #pragma once
 
@@ -24,6 +25,12 @@ struct top_proc {
 	bool steps;                /* the sparkline is of steps, else of events */
 	uint64_t spark[TOP_SPARK]; /* mean step in ns, or events, of each second; 0: none */
 	uint64_t step_ns, step_count, events, seconds;
+	/* Where its launching threads were most in the newest five seconds of samples that are stored, and
+	 * how old these are; code_samples 0: not sampled. */
+	char code[160];
+	enum sample_state code_state;
+	double code_share;
+	uint64_t code_samples, code_age_ns;
 };
 
 struct top_look {
@@ -48,6 +55,7 @@ struct top_view {
 /* CLI_OK, or CLI_FAIL after an error message. */
 int top_look(struct top_look *l, const char *store, bool all);
 void top_look_fini(struct top_look *l);
+int top_code(struct top_look *l, struct top_proc *t); /* of a look */
 
 void top_draw(const struct top_look *l, const struct top_view *v, const struct out *out);
 void top_json(const struct top_look *l);

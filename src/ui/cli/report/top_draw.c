@@ -26,6 +26,10 @@ static const char *const help_lines[] = {
 	"STEP: the mean of the last seconds.",
 	"LAST 60 s: a bar a second, the mean step;",
 	"  events where no steps are marked.",
+	"CODE: where its launching thread was most in",
+	"  the newest 5 s that are stored: the state,",
+	"  and your function. Samples come up to two",
+	"  minutes late.",
 	"TOTAL: of the last 15 s, with all inside.",
 	"%: 100 is one thread or stream, always busy.",
 };
@@ -46,6 +50,14 @@ static void spark(const struct top_proc *p, size_t n, bool ascii, char *buf, siz
 	buf[used] = '\0';
 }
 
+static bool any_code(const struct top_look *l)
+{
+	for (size_t i = 0; i < l->procs.n; i++)
+		if (l->proc[i].code_samples)
+			return true;
+	return false;
+}
+
 static void proc_table(const struct top_look *l, const struct out *out, size_t rows)
 {
 	static const struct col col[] = {
@@ -56,13 +68,14 @@ static void proc_table(const struct top_look *l, const struct out *out, size_t r
 		{ "STEP", 0, 0 },
 		{ "LAST 60 s", COL_LEFT, 1 },
 		{ "LOST", 0, 0 },
+		{ "CODE", COL_LEFT, 3 },
 	};
-	char n[FMT_LEN], bars[4 * TOP_SPARK + 4];
+	char n[FMT_LEN], now[256], bars[4 * TOP_SPARK + 4];
 	const struct fmt_unit *u = fmt_time_unit(1000000);
 	size_t wide = out->width >= 100 ? 40 : 24;
 	struct table t;
 
-	table_init(&t, col, sizeof(col) / sizeof(col[0]));
+	table_init(&t, col, sizeof(col) / sizeof(col[0]) - !any_code(l));
 	t.unit[4] = u->name;
 	for (size_t i = 0; i < l->procs.n && i < rows; i++) {
 		const struct top_proc *p = &l->proc[i];
@@ -75,6 +88,11 @@ static void proc_table(const struct top_look *l, const struct out *out, size_t r
 		spark(p, wide, out->ascii, bars, sizeof(bars));
 		table_add(&t, "%s", bars);
 		table_add(&t, "%s", fmt_count(n, account_lost(&p->p->account)));
+		snprintf(now, sizeof(now), "%s%s%s",
+			 p->code_samples ? sample_state_word(p->code_state) : "-",
+			 p->code_samples ? ": " : "", p->code);
+		if (any_code(l))
+			table_add_text(&t, out, now);
 	}
 	table_print(&t, out, 0);
 	if (l->procs.n > rows)
@@ -270,13 +288,11 @@ void top_json(const struct top_look *l)
 		const struct top_proc *p = &l->proc[i];
 
 		json_open(&j, NULL, '{');
-		json_u64(&j, "process", p->p->id);
-		json_u64(&j, "pid", p->p->pid);
-		json_str(&j, "comm", p->p->comm);
-		json_str(&j, "run", *p->p->run ? p->p->run : NULL);
-		json_bool(&j, "connected", p->live);
-		json_real(&j, "events_per_s",
-			  p->seconds ? (double)p->events / (double)p->seconds : 0);
+		json_members(&j, J_U64("process", p->p->id), J_U64("pid", p->p->pid),
+			     J_STR("comm", p->p->comm), J_STR("run", *p->p->run ? p->p->run : NULL),
+			     J_BOOL("connected", p->live),
+			     J_REAL("events_per_s",
+				    p->seconds ? (double)p->events / (double)p->seconds : 0));
 		if (p->step_count)
 			json_u64(&j, "step_ns", p->step_ns / p->step_count);
 		else
@@ -285,6 +301,17 @@ void top_json(const struct top_look *l)
 		for (size_t k = 0; k < TOP_SPARK; k++)
 			json_u64(&j, NULL, p->spark[k]);
 		json_close(&j);
+		if (p->code_samples) {
+			json_open(&j, "code", '{');
+			json_members(&j, J_STR("function", p->code),
+				     J_STR("state", sample_state_word(p->code_state)),
+				     J_REAL("share", p->code_share),
+				     J_U64("samples", p->code_samples),
+				     J_U64("age_ns", p->code_age_ns));
+			json_close(&j);
+		} else {
+			json_null(&j, "code");
+		}
 		json_close(&j);
 	}
 	json_close(&j);

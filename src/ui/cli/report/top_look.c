@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/core/locate.h"
 #include "cli/report/top.h"
 
 #define NAMES_NS (15 * WINDOW_NS) /* that the table of names covers; windows come late */
@@ -70,6 +71,9 @@ static int look_at(struct top_look *l, struct top_proc *t, const struct process 
 	if (err < 0)
 		return err;
 	settle(&m);
+	err = top_code(l, t);
+	if (err < 0)
+		return err;
 	account_add(&l->account, &p->account);
 	return gather_process(&l->g, p, l->now_ns > NAMES_NS ? l->now_ns - NAMES_NS : 0, false);
 }
@@ -95,8 +99,7 @@ int top_look(struct top_look *l, const char *store, bool all)
 		err = look_at(l, &l->proc[i], &l->procs.p[i]);
 	if (err < 0) {
 		top_look_fini(l);
-		return cli_say(CLI_FAIL, "%s: cannot be read on: %s. Check it: aon store check %s",
-			       l->path, strerror(-err), l->path);
+		return locate_broke(l->path, err);
 	}
 	return CLI_OK;
 }

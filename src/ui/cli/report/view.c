@@ -3,12 +3,11 @@
 #include "cli/report/view.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli/report/alarms.h"
 #include "cli/core/inputs.h"
+#include "cli/report/report_stacks.h"
 #include "read/join.h"
 
 /* --device: what GPUs are that the trace does not tell. */
@@ -242,16 +241,38 @@ static void nothing_found(const struct view *v)
 	out_line(&v->out, OUT_PLAIN, "  Record the calls that launch work to see why.");
 }
 
+/* Of a run without a GPU samples can still say where its time goes. */
+static bool say_code(const struct view *v)
+{
+	struct samples_want w = { 0, SAMPLES_ALL, 0, 0 };
+	char text[OUT_TEXT], clean[OUT_TEXT];
+	uint64_t best = 0;
+
+	for (size_t i = 0; i < v->in->samples.rows; i++) {
+		const struct sample_row *r = &v->in->samples.row[i];
+
+		w.process = r->count > best ? r->process : w.process;
+		best = r->count > best ? r->count : best;
+	}
+	if (!best)
+		return false;
+	w.track = samples_thread(v->in, w.process);
+	where_sentence(&v->out, v->in, &w, text, sizeof(text));
+	out_line(&v->out, OUT_BOLD, "  %s", fmt_clean(clean, sizeof(clean), text, v->out.ascii));
+	out_line(&v->out, OUT_PLAIN, "  No GPU work is in this trace. See: aon report --by stack");
+	return true;
+}
+
 void view_verdict(const struct view *v)
 {
 	char a[FMT_LEN], b[FMT_LEN], clean[OUT_TEXT];
 	const struct finding *f;
 
-	if (!v->in->devices) {
+	if (!v->in->devices && !say_code(v))
 		out_line(&v->out, OUT_BOLD,
 			 "  No findings for CPU-only runs yet: no GPU work is in this trace.");
+	if (!v->in->devices)
 		return;
-	}
 	if (!v->fs->n) {
 		nothing_found(v);
 		return;

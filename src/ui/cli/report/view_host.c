@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * view_host.c - operators and modules by their time on the host, and the work that follows from
- * their shapes.
- */
+/* view_host.c - operators and modules by time on the host, and the work of their shapes. */
 #include <stdlib.h>
 #include <string.h>
 

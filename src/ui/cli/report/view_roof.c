@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * view_roof.c - what limits kernels, and how close they are to that limit: a row for each kernel
- * and shape.
- */
+/* view_roof.c - what limits kernels, and how close they come: a row per kernel and shape. */
 #include <inttypes.h>
 #include <string.h>
 

@@ -5,6 +5,7 @@
  */
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "cli/report/view.h"
 
 struct line {
@@ -78,9 +79,7 @@ static int longest(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;
 
-	if (x->r.total_ns != y->r.total_ns)
-		return x->r.total_ns < y->r.total_ns ? 1 : -1;
-	return x->r.class < y->r.class ? -1 : x->r.class > y->r.class;
+	return cmp_num(y->r.total_ns, x->r.total_ns) ?: cmp_num(x->r.class, y->r.class);
 }
 
 static int by_class(const void *a, const void *b)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/order.h"
 #include "base/vec.h"
 #include "cli/store/export_to.h"
 #include "cli/core/locate.h"
@@ -51,11 +52,8 @@ static int by_step(const void *a, const void *b)
 {
 	const struct step_rec *x = a, *y = b;
 
-	if (x->step != y->step)
-		return x->step < y->step ? -1 : 1;
-	if (x->rank != y->rank)
-		return x->rank < y->rank ? -1 : 1;
-	return x->begin_ns < y->begin_ns ? -1 : x->begin_ns > y->begin_ns;
+	return cmp_num(x->step, y->step) ?: cmp_num(x->rank, y->rank) ?:
+	       cmp_num(x->begin_ns, y->begin_ns);
 }
 
 /* Of one job; of two records of a rank's step the later: the job began anew, or it did end. */

@@ -364,11 +364,6 @@ struct store *into_store_to(struct into_store *s)
 	return s->st;
 }
 
-int into_store_finish(struct into_store *s)
-{
-	return store_commit(s->st, 0);
-}
-
 int into_store_new(struct into_store **out, struct trace *t, struct store *st)
 {
 	struct into_store *s = calloc(1, sizeof(*s));

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <stdint.h>
-
 struct store;
 struct trace;
 struct into_store;
@@ -15,8 +13,6 @@ struct into_store;
 int into_store_new(struct into_store **out, struct trace *t, struct store *st);
 /* After each import_path(): what is only known at the end of a file. */
 int into_store_file_done(struct into_store *s);
-/* Everything is on disk then. */
-int into_store_finish(struct into_store *s);
 /* Where it goes: for what is no event. */
 struct store *into_store_to(struct into_store *s);
 void into_store_free(struct into_store *s);

@@ -103,8 +103,7 @@ int api_capture(struct ask *q, struct json *j)
 		err = ask_mistake(q, "POST orders; this only tells");
 	if (err)
 		return err;
-	json_bool(j, "allowed", !why);
-	json_str(j, "why", why);
+	json_members(j, J_BOOL("allowed", !why), J_STR("why", why));
 	if (q->s->orders && q->who->uid == geteuid()) {
 		ordered_json(j, "orders", q->s->orders, &q->run);
 		return 0;

@@ -59,7 +59,8 @@ static void nodes_json(struct telling *x)
 	json_close(j);
 }
 
-static int tell(struct flame *t, struct json *j, enum flame_weight by, double share)
+static int tell(struct flame *t, struct json *j, enum flame_weight by, double share,
+		const char *weight, const char *(*word)(int class), int classes)
 {
 	struct telling x = { .t = t, .j = j, .by = by };
 
@@ -68,19 +69,25 @@ static int tell(struct flame *t, struct json *j, enum flame_weight by, double sh
 	if (!x.order)
 		return -ENOMEM;
 	choose(&x);
-	json_str(j, "weight", by == FLAME_LAUNCHES ? "launches" : "gpu");
-	json_u64(j, "total", t->node[0].total[by]);
+	json_members(j, J_STR("weight", weight), J_U64("total", t->node[0].total[by]));
 	nodes_json(&x);
 	json_open(j, "classes", '[');
-	for (enum kclass c = 0; c < CLASSES; c++)
-		json_str(j, NULL, class_word[c]);
+	for (int c = 0; c < classes; c++)
+		json_str(j, NULL, word(c));
 	json_close(j);
-	json_open(j, "folded", '{');
-	json_u64(j, "n", x.folded);
-	json_u64(j, "total", x.folded_total);
-	json_close(j);
+	json_object(j, "folded", J_U64("n", x.folded), J_U64("total", x.folded_total));
 	free(x.order);
 	return 0;
+}
+
+static const char *class_of(int class)
+{
+	return class_word[class];
+}
+
+static const char *state_of(int state)
+{
+	return sample_state_word((enum sample_state)state);
 }
 
 int api_flame(struct ask *q, struct json *j)
@@ -93,5 +100,47 @@ int api_flame(struct ask *q, struct json *j)
 		return -EINVAL;
 	err = analysis_begin(q, j, &an);
 	err = err ? err : analysis_flame(an);
-	return err ? err : tell(&an->flame, j, (enum flame_weight)weight, least);
+	return err ? err
+		   : tell(&an->flame, j, (enum flame_weight)weight, least,
+			  weight == FLAME_LAUNCHES ? "launches" : "gpu", class_of, CLASSES);
+}
+
+/* Of which gaps: of one cause, of any, or none in particular. */
+static int gap_wanted(struct ask *q, uint32_t *causes)
+{
+	int gap = ask_choice(q, "gap", "no|any|input|sync|host|launch|dependency|other");
+
+	if (gap > 0)
+		*causes = gap == 1 ? SAMPLES_IN_GAPS : 1u << (gap - 2);
+	return gap;
+}
+
+int api_stacks(struct ask *q, struct json *j)
+{
+	int weight = ask_choice(q, "weight", "time|samples");
+	int part = ask_choice(
+		q, "part",
+		"all|data|forward|backward|optimizer|collective|checkpoint|rest|outside");
+	struct samples_want w = { SAMPLES_ALL, SAMPLES_ALL, 0, 0 };
+	double least = 0.001;
+	struct analysis *an;
+	struct flame f;
+	int err;
+
+	if (weight < 0 || part < 0 || gap_wanted(q, &w.causes) < 0 ||
+	    ask_real(q, "min", 0, 1, &least) < 0)
+		return -EINVAL;
+	w.parts = part ? 1u << (part - 1) : 0;
+	err = analysis_begin(q, j, &an);
+	err = err ? err : flame_init(&f);
+	if (err)
+		return err;
+	err = flame_samples(&f, an->in, &w);
+	json_u64(j, "samples", f.node[0].total[FLAME_LAUNCHES]);
+	json_bool(j, "enough", f.node[0].total[FLAME_LAUNCHES] >= SAMPLES_ENOUGH);
+	err = err ? err
+		  : tell(&f, j, (enum flame_weight)weight, least, weight ? "samples" : "time",
+			 state_of, SAMPLE_STATES);
+	flame_fini(&f);
+	return err;
 }

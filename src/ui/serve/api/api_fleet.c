@@ -8,7 +8,6 @@
  */
 #include <errno.h>
 #include <pwd.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -93,8 +92,8 @@ int api_fleet(struct ask *q, struct json *j)
 	err = err ? err : told(q, fleet_overview(&o, q->s->fleet, span, &q->why));
 	if (err)
 		return err;
-	json_bool(j, "partial", o.silent > 0);
-	json_str(j, "cluster", fleet_shown(q->s->fleet));
+	json_members(j, J_BOOL("partial", o.silent > 0),
+		     J_STR("cluster", fleet_shown(q->s->fleet)));
 	fleet_overview_json(j, &o, &v);
 	fleet_overview_fini(&o);
 	return 0;

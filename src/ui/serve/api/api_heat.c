@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "base/order.h"
 #include "insight/heat.h"
 #include "read/json.h"
 #include "serve/analysis.h"
@@ -129,9 +130,7 @@ static int by_over(const void *a, const void *b)
 {
 	const struct heat_row *x = a, *y = b;
 
-	return x->over < y->over   ? 1
-	       : x->over > y->over ? -1
-				   : (x->rank > y->rank) - (x->rank < y->rank);
+	return cmp_num(y->over, x->over) ?: cmp_num(x->rank, y->rank);
 }
 
 /* Reorders the rows: last. */
@@ -151,8 +150,7 @@ static void slow_json(struct json *j, struct heat *h)
 
 static void heat_json(struct json *j, struct heat *h, size_t wide, size_t high)
 {
-	json_u64(j, "ranks_n", h->rows);
-	json_u64(j, "steps_n", h->steps);
+	json_members(j, J_U64("ranks_n", h->rows), J_U64("steps_n", h->steps));
 	json_open(j, "ranks", '[');
 	for (size_t r = 0; r < high; r++)
 		json_rank(j, NULL, h->row[cut(r, h->rows, high)].rank);

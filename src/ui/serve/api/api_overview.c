@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* api_overview.c - is this run healthy, and if not, what first? */
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,11 +33,8 @@ static void drift_json(struct json *j, const struct step_rows *s)
 
 static void change_json(struct json *j, const struct step_rows *s, const struct shift *c)
 {
-	json_open(j, NULL, '{');
-	json_u64(j, "step", s->step[c->at].number);
-	json_u64(j, "before_ns", c->before);
-	json_u64(j, "after_ns", c->after);
-	json_close(j);
+	json_object(j, NULL, J_U64("step", s->step[c->at].number), J_U64("before_ns", c->before),
+		    J_U64("after_ns", c->after));
 }
 
 static void changes_json(struct json *j, const struct step_rows *s)
@@ -65,15 +61,14 @@ static void series_json(struct json *j, const struct step_rows *s)
 	size_t width = s->n / SERIES + 1;
 
 	json_open(j, "step", '{');
-	json_u64(j, "n", s->n);
-	json_maybe(j, "p50", s->n, (int64_t)steps_quantile(s, 0, s->n, 0.5));
-	json_maybe(j, "p95", s->n, (int64_t)steps_quantile(s, 0, s->n, 0.95));
+	json_members(j, J_U64("n", s->n),
+		     J_I64_IF("p50", s->n, (int64_t)steps_quantile(s, 0, s->n, 0.5)),
+		     J_I64_IF("p95", s->n, (int64_t)steps_quantile(s, 0, s->n, 0.95)));
 	drift_json(j, s);
 	changes_json(j, s);
 	json_close(j);
 	json_open(j, "series", '{');
-	json_u64(j, "step0", s->n ? s->step[0].number : 0);
-	json_u64(j, "width", width);
+	json_members(j, J_U64("step0", s->n ? s->step[0].number : 0), J_U64("width", width));
 	for (size_t k = 0; k < 3; k++) {
 		json_open(j, word[k], '[');
 		for (size_t i = 0; i < s->n; i += width)
@@ -93,9 +88,8 @@ static void part_json(struct json *j, const struct profile *p, size_t part, doub
 		return;
 	profile_part(part, &word);
 	json_open(j, NULL, '{');
-	json_str(j, "class", word);
-	json_u64(j, "ns", (uint64_t)(p->part_ns[part] + 0.5));
-	json_real(j, "share", p->part_ns[part] / all);
+	json_members(j, J_STR("class", word), J_U64("ns", (uint64_t)(p->part_ns[part] + 0.5)),
+		     J_REAL("share", p->part_ns[part] / all));
 	json_open(j, "why", '[');
 	json_close(j);
 	json_close(j);
@@ -108,17 +102,14 @@ static void idle_json(struct json *j, const struct profile *p, double all)
 	for (size_t i = PART_IDLE; i < PROFILE_PARTS; i++)
 		idle += p->part_ns[i];
 	json_open(j, NULL, '{');
-	json_str(j, "class", "idle");
-	json_u64(j, "ns", (uint64_t)(idle + 0.5));
-	json_real(j, "share", idle / all);
+	json_members(j, J_STR("class", "idle"), J_U64("ns", (uint64_t)(idle + 0.5)),
+		     J_REAL("share", idle / all));
 	json_open(j, "why", '[');
 	for (size_t i = PART_IDLE; i < PROFILE_PARTS; i++) {
 		if (p->part_ns[i] < 0.5)
 			continue;
-		json_open(j, NULL, '{');
-		json_str(j, "text", profile_part(i, NULL) + strlen("idle: "));
-		json_u64(j, "ns", (uint64_t)(p->part_ns[i] + 0.5));
-		json_close(j);
+		json_object(j, NULL, J_STR("text", profile_part(i, NULL) + strlen("idle: ")),
+			    J_U64("ns", (uint64_t)(p->part_ns[i] + 0.5)));
 	}
 	json_close(j);
 	json_close(j);
@@ -161,9 +152,9 @@ static void ranks_json(struct json *j, const struct analysis *an)
 
 		json_open(j, NULL, '{');
 		json_rank(j, "rank", d->rank);
-		json_u64(j, "device", an->t->device[d->device].device);
-		json_u64(j, "compute_ns", d->b.compute_ns / finding_steps(d));
-		json_str(j, "flag", flag ? "slow" : NULL);
+		json_members(j, J_U64("device", an->t->device[d->device].device),
+			     J_U64("compute_ns", d->b.compute_ns / finding_steps(d)),
+			     J_STR("flag", flag ? "slow" : NULL));
 		json_close(j);
 	}
 	json_close(j);
@@ -260,8 +251,8 @@ static void cost_json(struct ask *q, struct json *j)
 
 	json_open(j, "cost", '{');
 	slowdown_json(j, &q->run);
-	json_real(j, "core", is ? u.cpu_s / u.age_s : NAN);
-	json_real(j, "mb", is ? (double)u.rss_bytes / 1e6 : NAN);
+	json_members(j, J_REAL("core", is ? u.cpu_s / u.age_s : NAN),
+		     J_REAL("mb", is ? (double)u.rss_bytes / 1e6 : NAN));
 	json_close(j);
 }
 

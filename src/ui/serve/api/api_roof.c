@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* api_roof.c - kernels against the roofline bounds of their device: a point for each kernel and shape. */
-#include <stdio.h>
 
 #include "read/json.h"
 #include "serve/analysis.h"
@@ -22,17 +21,14 @@ static void point_json(struct json *j, const struct trace *t, const struct roof_
 	json_open(j, NULL, '{');
 	krow_id(text, name);
 	json_str(j, "kid", text);
-	json_str(j, "name", name);
-	json_str(j, "short", krow_short(text, sizeof(text), name));
-	json_str(j, "class", class_word[r->class]);
-	json_str(j, "op", r->op ? trace_text(t, r->op) : NULL);
-	json_str(j, "shape", r->shapes ? trace_text(t, r->shapes) : NULL);
-	json_u64(j, "calls", r->count);
-	json_u64(j, "ns", r->total_ns);
-	json_real(j, "flop", r->work.flops * (double)r->count);
-	json_real(j, "byte", r->work.bytes * (double)r->count);
-	json_str(j, "type", gpu_type_word[r->work.type]);
-	json_bool(j, "tensor", r->work.tensor);
+	json_members(j, J_STR("name", name), J_STR("short", krow_short(text, sizeof(text), name)),
+		     J_STR("class", class_word[r->class]),
+		     J_STR("op", r->op ? trace_text(t, r->op) : NULL),
+		     J_STR("shape", r->shapes ? trace_text(t, r->shapes) : NULL),
+		     J_U64("calls", r->count), J_U64("ns", r->total_ns),
+		     J_REAL("flop", r->work.flops * (double)r->count),
+		     J_REAL("byte", r->work.bytes * (double)r->count),
+		     J_STR("type", gpu_type_word[r->work.type]), J_BOOL("tensor", r->work.tensor));
 	roof_verdict_json(j, r);
 	json_close(j);
 }

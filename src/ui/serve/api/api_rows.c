@@ -24,10 +24,8 @@ static int page_json(struct ask *q, struct json *j, struct krows *rs)
 	json_close(j);
 	for (size_t i = from + most; i < rs->n; i++)
 		rest += rs->row[i].ns;
-	json_open(j, "rest", '{');
-	json_u64(j, "n", from + most < rs->n ? rs->n - from - most : 0);
-	json_u64(j, "ns", rest);
-	json_close(j);
+	json_object(j, "rest", J_U64("n", from + most < rs->n ? rs->n - from - most : 0),
+		    J_U64("ns", rest));
 	snprintf(next, sizeof(next), "%llu", (unsigned long long)(from + most));
 	json_str(j, "next", from + most < rs->n ? next : NULL);
 	return 0;

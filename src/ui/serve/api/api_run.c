@@ -3,8 +3,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/clock.h"
 #include "fleet/fleet.h"
@@ -35,22 +33,17 @@ void run_json(struct json *j, const char *key, const struct run *r, const struct
 	char user[64];
 
 	json_open(j, key, '{');
-	json_str(j, "id", r->id);
-	json_str(j, "name", run_name(r));
-	json_str(j, "cmd", *p->exe && !r->imported ? p->exe : NULL);
-	json_str(j, "host", r->live && *s->host ? s->host : NULL);
-	json_str(j, "job", *p->job ? p->job : NULL);
-	json_str(j, "user", r->imported ? NULL : procs_user(p->uid, user, sizeof(user)));
-	json_str(j, "state", r->live ? "live" : "ended");
+	json_members(j, J_STR("id", r->id), J_STR("name", run_name(r)),
+		     J_STR("cmd", *p->exe && !r->imported ? p->exe : NULL),
+		     J_STR("host", r->live && *s->host ? s->host : NULL),
+		     J_STR("job", *p->job ? p->job : NULL),
+		     J_STR("user", r->imported ? NULL : procs_user(p->uid, user, sizeof(user))),
+		     J_STR("state", r->live ? "live" : "ended"));
 	time_json(j, "t0", r->t0, r->wall_offset_ns);
-	json_u64(j, "t1_rel", r->t1 - r->t0);
-	json_u64(j, "processes", r->processes);
-	json_u64(j, "gpus", r->devices);
-	json_u64(j, "ranks", r->ranks);
-	json_u64(j, "steps", r->steps);
-	json_u64(j, "events", r->events);
-	json_u64(j, "lost", r->lost);
-	json_str(j, "file", r->src->label);
+	json_members(j, J_U64("t1_rel", r->t1 - r->t0), J_U64("processes", r->processes),
+		     J_U64("gpus", r->devices), J_U64("ranks", r->ranks), J_U64("steps", r->steps),
+		     J_U64("events", r->events), J_U64("lost", r->lost),
+		     J_STR("file", r->src->label));
 	json_close(j);
 }
 
@@ -69,8 +62,7 @@ static int runs_json(struct serve *s, const struct viewer *who, FILE *f)
 	json_open(&j, NULL, '{');
 	json_u64(&j, "v", 1);
 	time_json(&j, "asof", clock_wall_ns(), 0);
-	json_u64(&j, "lost", lost);
-	json_bool(&j, "partial", false);
+	json_members(&j, J_U64("lost", lost), J_BOOL("partial", false));
 	json_open(&j, "runs", '[');
 	for (size_t i = 0; i < rs.n; i++)
 		run_json(&j, NULL, &rs.run[i], s);
@@ -116,12 +108,8 @@ static void origin_json(struct json *j, const struct run *r)
 		sum.left += r->process[i].origin.left;
 		sum.lost += r->process[i].origin.lost;
 	}
-	json_open(j, "accounting", '{');
-	json_u64(j, "rows", sum.rows);
-	json_u64(j, "imported", sum.imported);
-	json_u64(j, "left", sum.left);
-	json_u64(j, "lost", sum.lost);
-	json_close(j);
+	json_object(j, "accounting", J_U64("rows", sum.rows), J_U64("imported", sum.imported),
+		    J_U64("left", sum.left), J_U64("lost", sum.lost));
 }
 
 int api_accounting(struct ask *q, struct json *j)
@@ -133,8 +121,8 @@ int api_accounting(struct ask *q, struct json *j)
 	json_open(j, "processes", '[');
 	for (size_t i = 0; i < q->run.processes; i++) {
 		json_open(j, NULL, '{');
-		json_u64(j, "process", q->run.process[i].id);
-		json_u64(j, "pid", q->run.process[i].pid);
+		json_members(j, J_U64("process", q->run.process[i].id),
+			     J_U64("pid", q->run.process[i].pid));
 		account_json(j, "accounting", &q->run.process[i].account);
 		json_close(j);
 	}
@@ -149,15 +137,11 @@ int api_health(struct ask *q, struct json *j)
 	for (size_t i = 0; i < q->run.processes; i++) {
 		const struct process *p = &q->run.process[i];
 
-		json_open(j, NULL, '{');
-		json_u64(j, "process", p->id);
-		json_u64(j, "pid", p->pid);
-		json_str(j, "tier", procs_tier(p->tier));
-		json_bool(j, "connected", p->connected);
-		json_u64(j, "silent_ns", q->run.t1 > p->last_ns ? q->run.t1 - p->last_ns : 0);
-		json_str(j, "note", *p->note ? p->note : NULL);
-		json_u64(j, "lost", account_lost(&p->account));
-		json_close(j);
+		json_object(j, NULL, J_U64("process", p->id), J_U64("pid", p->pid),
+			    J_STR("tier", procs_tier(p->tier)), J_BOOL("connected", p->connected),
+			    J_U64("silent_ns", q->run.t1 > p->last_ns ? q->run.t1 - p->last_ns : 0),
+			    J_STR("note", *p->note ? p->note : NULL),
+			    J_U64("lost", account_lost(&p->account)));
 	}
 	json_close(j);
 	return 0;
@@ -188,12 +172,9 @@ static void put_captures(const struct captures *c, const struct journal_entry *e
 
 		if (p->pid != pid || p->origin.file || !was_there(p, at_ns))
 			continue;
-		json_open(c->j, NULL, '{');
-		json_u64(c->j, "at_ns", at_ns > c->run->t0 ? at_ns - c->run->t0 : 0);
-		json_u64(c->j, "process", p->id);
-		json_u64(c->j, "pid", p->pid);
-		json_str(c->j, "text", entry_text(e, text));
-		json_close(c->j);
+		json_object(c->j, NULL, J_U64("at_ns", at_ns > c->run->t0 ? at_ns - c->run->t0 : 0),
+			    J_U64("process", p->id), J_U64("pid", p->pid),
+			    J_STR("text", entry_text(e, text)));
 	}
 }
 

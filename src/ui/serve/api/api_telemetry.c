@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/num.h"
+#include "base/order.h"
 #include "base/vec.h"
 #include "serve/api/api.h"
 #include "serve/series.h"
@@ -215,11 +216,8 @@ static int on_entry(void *arg, const struct journal_entry *e)
 	    !is_fault(entry_what(e), source_is_open_to(r->src, x->q->who)))
 		return 0;
 	x->events++;
-	json_open(x->j, NULL, '{');
-	json_u64(x->j, "at_ns", at - r->t0);
-	json_str(x->j, "what", entry_what(e));
-	json_str(x->j, "text", entry_text(e, text));
-	json_close(x->j);
+	json_object(x->j, NULL, J_U64("at_ns", at - r->t0), J_STR("what", entry_what(e)),
+		    J_STR("text", entry_text(e, text)));
 	return 0;
 }
 
@@ -229,18 +227,13 @@ static void name_json(struct json *j, const struct series *s, const struct usual
 {
 	const struct metric *m = metric_get(s->metric);
 
-	json_u64(j, "id", s->id);
-	json_str(j, "metric", m->name);
-	json_str(j, "device", s->device);
-	json_str(j, "labels", s->labels);
-	json_maybe(j, "gpu", gpu >= 0, gpu);
-	json_str(j, "unit", m->unit);
-	json_str(j, "how",
-		 m->type == METRIC_COUNTER ? "rate"
-		 : metric_is_mask(m)       ? "mask"
-					   : "value");
-	json_str(j, "name", u ? u->name : NULL);
-	json_bool(j, "usual", u != NULL);
+	json_members(j, J_U64("id", s->id), J_STR("metric", m->name), J_STR("device", s->device),
+		     J_STR("labels", s->labels), J_I64_IF("gpu", gpu >= 0, gpu),
+		     J_STR("unit", m->unit),
+		     J_STR("how", m->type == METRIC_COUNTER ? "rate"
+				  : metric_is_mask(m)       ? "mask"
+							    : "value"),
+		     J_STR("name", u ? u->name : NULL), J_BOOL("usual", u != NULL));
 }
 
 /* Of devices that nothing happened at there is nothing to see: loopbacks, ports without a cable. */
@@ -268,21 +261,16 @@ static int by_usual(const void *a, const void *b)
 	unsigned gx = x->gpu < 0 ? GPUS : (unsigned)x->gpu,
 		 gy = y->gpu < 0 ? GPUS : (unsigned)y->gpu;
 
-	if (gx != gy)
-		return gx < gy ? -1 : 1;
-	if (x->usual != y->usual)
-		return x->usual < y->usual ? -1 : 1;
-	return x->s.id < y->s.id ? -1 : x->s.id > y->s.id;
+	return cmp_num(gx, gy) ?: cmp_num(x->usual, y->usual) ?: cmp_num(x->s.id, y->s.id);
 }
 
 static void values_json(struct look *x)
 {
 	if (x->n)
 		qsort(x->chosen, x->n, sizeof(*x->chosen), by_usual);
-	json_u64(x->j, "from_ns", x->span.from_ns - x->q->run.t0);
-	json_u64(x->j, "width_ns", x->span.width_ns);
-	json_u64(x->j, "cells", x->span.n);
-	json_u64(x->j, "left", x->left);
+	json_members(x->j, J_U64("from_ns", x->span.from_ns - x->q->run.t0),
+		     J_U64("width_ns", x->span.width_ns), J_U64("cells", x->span.n),
+		     J_U64("left", x->left));
 	json_open(x->j, "series", '[');
 	for (size_t i = 0; i < x->n; i++) {
 		const struct chosen *c = &x->chosen[i];

@@ -17,16 +17,6 @@
 #define HITS     2000u
 #define SHORT    256u
 
-static const char *kind_word(uint32_t kind)
-{
-	static const char *const word[EVENT_MAX] = {
-#define EVENT(num, NAME, word, has) [num] = word,
-#include "model/event.tbl.h"
-	};
-
-	return kind < EVENT_MAX && word[kind] ? word[kind] : "?";
-}
-
 int api_tracks(struct ask *q, struct json *j)
 {
 	struct tile_about about;
@@ -40,31 +30,21 @@ int api_tracks(struct ask *q, struct json *j)
 	tile_about(v, &about);
 	q->fleeting = about.partial;
 	json_bool(j, "partial", about.partial);
-	if (about.partial) {
-		json_u64(j, "read", about.read);
-		json_u64(j, "to_read", about.to_read);
-	}
+	if (about.partial)
+		json_members(j, J_U64("read", about.read), J_U64("to_read", about.to_read));
 	json_u64(j, "left", about.left);
 	json_open(j, "classes", '[');
 	for (size_t i = 0; i < TILE_GROUPS; i++)
 		json_str(j, NULL, tile_class_word[i]);
 	json_close(j);
 	json_open(j, "tracks", '[');
-	for (uint32_t i = 1; i <= about.tracks && tile_track(v, i, &t) == 0; i++) {
-		json_open(j, NULL, '{');
-		json_u64(j, "id", t.id);
-		json_str(j, "kind", tile_kind_word[t.kind]);
-		json_maybe(j, "parent", t.parent, t.parent);
-		json_str(j, "label", t.label);
-		json_u64(j, "pid", t.pid);
-		json_maybe(j, "rank", t.rank >= 0, t.rank);
-		json_maybe(j, "gpu", t.gpu >= 0, t.gpu);
-		json_u64(j, "first", t.first_ns);
-		json_u64(j, "last", t.last_ns);
-		json_u64(j, "n", t.n);
-		json_u64(j, "base_level", t.base_level);
-		json_close(j);
-	}
+	for (uint32_t i = 1; i <= about.tracks && tile_track(v, i, &t) == 0; i++)
+		json_object(j, NULL, J_U64("id", t.id), J_STR("kind", tile_kind_word[t.kind]),
+			    J_I64_IF("parent", t.parent, t.parent), J_STR("label", t.label),
+			    J_U64("pid", t.pid), J_I64_IF("rank", t.rank >= 0, t.rank),
+			    J_I64_IF("gpu", t.gpu >= 0, t.gpu), J_U64("first", t.first_ns),
+			    J_U64("last", t.last_ns), J_U64("n", t.n),
+			    J_U64("base_level", t.base_level));
 	json_close(j);
 	timeline_put(q, tl);
 	return 0;
@@ -89,14 +69,10 @@ int api_names(struct ask *q, struct json *j)
 	epoch = about.names;
 	json_u64(j, "epoch", epoch);
 	json_open(j, "names", '[');
-	for (; from < epoch && tile_name(v, (uint32_t)from, &n) == 0; from++) {
-		json_open(j, NULL, '{');
-		json_u64(j, "id", from);
-		json_str(j, "name", n.text);
-		json_str(j, "short", krow_short(text, sizeof(text), n.text));
-		json_str(j, "class", tile_class_word[n.class]);
-		json_close(j);
-	}
+	for (; from < epoch && tile_name(v, (uint32_t)from, &n) == 0; from++)
+		json_object(j, NULL, J_U64("id", from), J_STR("name", n.text),
+			    J_STR("short", krow_short(text, sizeof(text), n.text)),
+			    J_STR("class", tile_class_word[n.class]));
 	json_close(j);
 	timeline_put(q, tl);
 	return 0;
@@ -139,13 +115,9 @@ static void link_json(struct json *j, const char *key, struct tile_view *v,
 {
 	struct tile_name n;
 
-	json_open(j, key, '{');
-	json_u64(j, "id", l->id);
-	json_str(j, "name", tile_name(v, l->name, &n) == 0 ? n.text : "?");
-	json_u64(j, "track", l->track);
-	json_u64(j, "start", l->start_ns);
-	json_u64(j, "dur", l->dur_ns);
-	json_close(j);
+	json_object(j, key, J_U64("id", l->id),
+		    J_STR("name", tile_name(v, l->name, &n) == 0 ? n.text : "?"),
+		    J_U64("track", l->track), J_U64("start", l->start_ns), J_U64("dur", l->dur_ns));
 }
 
 int api_flows(struct ask *q, struct json *j)
@@ -185,26 +157,23 @@ static void geo_json(struct json *j, const struct geo *g)
 	for (size_t i = 0; i < 3; i++)
 		json_u64(j, NULL, g->block[i]);
 	json_close(j);
-	json_u64(j, "registers", g->regs);
-	json_u64(j, "shared_bytes", (uint64_t)g->smem_static + g->smem_dynamic);
+	json_members(j, J_U64("registers", g->regs),
+		     J_U64("shared_bytes", (uint64_t)g->smem_static + g->smem_dynamic));
 }
 
 static void event_json(struct json *j, const struct tile_event *e)
 {
 	char text[SHORT];
 
-	json_u64(j, "id", e->id);
-	json_u64(j, "track", e->track);
-	json_str(j, "name", e->name.text);
-	json_str(j, "short", krow_short(text, sizeof(text), e->name.text));
-	json_str(j, "class", tile_class_word[e->class]);
-	json_str(j, "kind", e->idle ? "idle" : kind_word(e->event.kind));
-	json_u64(j, "start", e->start_ns);
-	json_u64(j, "dur", e->dur_ns);
-	json_u64(j, "pid", e->pid);
-	json_maybe(j, "rank", e->rank >= 0, e->rank);
-	json_maybe(j, "gpu", e->device != TRACK_HOST, e->device);
-	json_u64(j, e->device == TRACK_HOST ? "thread" : "stream", e->stream & ((1ull << 53) - 1));
+	json_members(j, J_U64("id", e->id), J_U64("track", e->track), J_STR("name", e->name.text),
+		     J_STR("short", krow_short(text, sizeof(text), e->name.text)),
+		     J_STR("class", tile_class_word[e->class]),
+		     J_STR("kind", e->idle ? "idle" : event_word(e->event.kind)),
+		     J_U64("start", e->start_ns), J_U64("dur", e->dur_ns), J_U64("pid", e->pid),
+		     J_I64_IF("rank", e->rank >= 0, e->rank),
+		     J_I64_IF("gpu", e->device != TRACK_HOST, e->device),
+		     J_U64(e->device == TRACK_HOST ? "thread" : "stream",
+			   e->stream & ((1ull << 53) - 1)));
 	if (e->event.corr && e->event.kind != EVENT_OP)
 		json_u64(j, "correlation", e->event.corr);
 	if (e->has_step)
@@ -301,27 +270,20 @@ static void sum_json(struct json *j, struct tile_view *v, const struct tile_sum 
 	char text[SHORT];
 
 	json_open(j, NULL, '{');
-	if (named && tile_name(v, s->name, &n) == 0) {
-		json_str(j, "name", n.text);
-		json_str(j, "short", krow_short(text, sizeof(text), n.text));
-	}
-	json_str(j, "class", tile_class_word[s->class]);
-	json_u64(j, "n", s->n);
-	json_u64(j, "ns", s->ns);
-	json_u64(j, "avg", s->n ? s->ns / s->n : 0);
-	json_u64(j, "p50", s->p50_ns);
-	json_u64(j, "p99", s->p99_ns);
-	json_u64(j, "max", s->max_ns);
+	if (named && tile_name(v, s->name, &n) == 0)
+		json_members(j, J_STR("name", n.text),
+			     J_STR("short", krow_short(text, sizeof(text), n.text)));
+	json_members(j, J_STR("class", tile_class_word[s->class]), J_U64("n", s->n),
+		     J_U64("ns", s->ns), J_U64("avg", s->n ? s->ns / s->n : 0),
+		     J_U64("p50", s->p50_ns), J_U64("p99", s->p99_ns), J_U64("max", s->max_ns));
 	json_close(j);
 }
 
 static void selected_json(struct json *j, struct tile_view *v, const struct tile_selected *s,
 			  uint64_t t0)
 {
-	json_bool(j, "partial", s->partial);
-	json_u64(j, "t0", t0);
-	json_u64(j, "t1", s->t1_ns);
-	json_u64(j, "n", s->n);
+	json_members(j, J_BOOL("partial", s->partial), J_U64("t0", t0), J_U64("t1", s->t1_ns),
+		     J_U64("n", s->n));
 	json_open(j, "classes", '[');
 	for (size_t i = 0; i < TILE_GROUPS; i++)
 		if (s->class[i].n)

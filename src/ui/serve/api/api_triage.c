@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * api_triage.c - decisions of people about the findings of a run; the only data that clients can
- * write.
- */
+/* api_triage.c - what people decide about findings: the only data that clients can write. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,13 +19,10 @@ static void triages_json(struct json *j, const struct triages *ts)
 
 		if (!strcmp(t->state, "new"))
 			continue;
-		json_open(j, NULL, '{');
-		json_str(j, "key", t->key);
-		json_str(j, "state", t->state);
-		json_str(j, "note", t->note);
-		json_str(j, "user", procs_user(t->uid, user, sizeof(user)));
-		json_u64(j, "at", t->at_s);
-		json_close(j);
+		json_object(j, NULL, J_STR("key", t->key), J_STR("state", t->state),
+			    J_STR("note", t->note),
+			    J_STR("user", procs_user(t->uid, user, sizeof(user))),
+			    J_U64("at", t->at_s));
 	}
 	json_close(j);
 }

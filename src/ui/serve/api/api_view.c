@@ -2,8 +2,6 @@
 /* api_view.c - the analysis of a run: devices, steps, findings, memory, comparisons. */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "insight/diff.h"
 #include "read/json.h"

@@ -81,16 +81,11 @@ static void bins_json(struct json *j, const struct sums *x, uint64_t t0)
 	for (size_t i = 0; i < x->bins; i++) {
 		const struct bin *b = &x->bin[i];
 
-		json_open(j, NULL, '{');
-		json_u64(j, "t", x->from_ns + i * x->width_ns - t0);
-		json_u64(j, "compute_ns", b->compute_ns);
-		json_u64(j, "comm_ns", b->comm_ns);
-		json_u64(j, "memory_ns", b->memory_ns);
-		json_u64(j, "kernels", b->kernels);
-		json_u64(j, "copies", b->copies);
-		json_u64(j, "steps", b->steps);
-		json_u64(j, "step_ns", b->step_ns);
-		json_close(j);
+		json_object(j, NULL, J_U64("t", x->from_ns + i * x->width_ns - t0),
+			    J_U64("compute_ns", b->compute_ns), J_U64("comm_ns", b->comm_ns),
+			    J_U64("memory_ns", b->memory_ns), J_U64("kernels", b->kernels),
+			    J_U64("copies", b->copies), J_U64("steps", b->steps),
+			    J_U64("step_ns", b->step_ns));
 	}
 	json_close(j);
 }

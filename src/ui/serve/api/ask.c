@@ -40,10 +40,8 @@ void answer_error(struct answer *a, int status, const char *what, const char *hi
 		return;
 	json_init(&j, f);
 	json_open(&j, NULL, '{');
-	json_u64(&j, "v", 1);
-	json_i64(&j, "status", status);
-	json_str(&j, "error", what);
-	json_str(&j, "hint", hint);
+	json_members(&j, J_U64("v", 1), J_I64("status", status), J_STR("error", what),
+		     J_STR("hint", hint));
 	json_end(&j);
 	if (fclose(f) != 0) {
 		free(a->body);
@@ -192,9 +190,8 @@ static int answer_json(struct ask *q, struct answer *a)
 		return -ENOMEM;
 	json_init(&j, f);
 	json_open(&j, NULL, '{');
-	json_u64(&j, "v", 1);
-	json_u64(&j, "asof", q->run.t1 - q->run.t0);
-	json_u64(&j, "lost", q->run.lost);
+	json_members(&j, J_U64("v", 1), J_U64("asof", q->run.t1 - q->run.t0),
+		     J_U64("lost", q->run.lost));
 	if (!(q->route->flags & (ROUTE_HEAVY | ROUTE_PARTIAL)))
 		json_bool(&j, "partial", false);
 	err = q->route->json(q, &j);

@@ -38,6 +38,7 @@ JSON("/api/v1/run/{id}/ops",             ops,        ROUTE_HEAVY, "t0 t1 ranks s
 JSON("/api/v1/run/{id}/findings",        findings,   ROUTE_HEAVY, "t0 t1")
 JSON("/api/v1/run/{id}/states",          states,     ROUTE_POST, "key state note")
 JSON("/api/v1/run/{id}/flame",           flame,      ROUTE_HEAVY, "t0 t1 ranks weight min")
+JSON("/api/v1/run/{id}/stacks",          stacks,     ROUTE_HEAVY, "t0 t1 ranks weight min gap part")
 JSON("/api/v1/run/{id}/roofline",        roofline,   ROUTE_HEAVY, "t0 t1")
 JSON("/api/v1/run/{id}/diff",            diff,       ROUTE_HEAVY, "vs")
 JSON("/api/v1/run/{id}/whatif",          whatif,     ROUTE_HEAVY, "t0 t1 scale scale_host no_sync overlap_comm free_host free_launch")

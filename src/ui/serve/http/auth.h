@@ -27,10 +27,7 @@ struct guard_heads {
 /* 0, or the status to refuse it with; *why says what to do. */
 int guard_site(const struct guard *g, const struct guard_heads *h, const char **why);
 
-/*
- * For requests that change something: a request without an origin must prove, too, that no other
- * site made it.
- */
+/* For requests that change something: one without an origin proves that no other site made it. */
 int guard_change(const struct guard *g, const struct guard_heads *h, const char **why);
 
 bool guard_token(const struct guard *g, const struct guard_heads *h);

@@ -7,9 +7,6 @@
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "serve/http/auth.h"
 
 #define HTTP_CONNECTIONS 256u

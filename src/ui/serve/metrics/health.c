@@ -119,12 +119,10 @@ static int say(struct answer *a, const struct health *h, const char *why)
 		return -ENOMEM;
 	json_init(&j, f);
 	json_open(&j, NULL, '{');
-	json_u64(&j, "v", 1);
-	json_bool(&j, "healthy", !why);
-	json_str(&j, "why", why);
-	json_real(&j, "canary_age_s",
-		  is ? (double)(clock_mono_ns() - h->arrived_ns) / (double)SECOND : NAN);
-	json_real(&j, "canary_took_s", is ? (double)h->took_ns / (double)SECOND : NAN);
+	json_members(&j, J_U64("v", 1), J_BOOL("healthy", !why), J_STR("why", why),
+		     J_REAL("canary_age_s",
+			    is ? (double)(clock_mono_ns() - h->arrived_ns) / (double)SECOND : NAN),
+		     J_REAL("canary_took_s", is ? (double)h->took_ns / (double)SECOND : NAN));
 	json_end(&j);
 	a->type = "application/json";
 	a->status = why ? 503 : 200;

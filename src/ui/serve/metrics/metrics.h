@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * metrics.h - the metrics for Prometheus: sums over everything that is served, nothing about single
- * users.
- */
+/* metrics.h - metrics for Prometheus: sums over all that is served, nothing of single users. */
 #pragma once
 
 #include <stdbool.h>

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* feed_trace.c - a sealed trace's events, track by track, as blocks. */
-#include "tile/feed.h"
+/* tilekit.h - a timeline of a trace, for tests: its events, track by track, as blocks. */
+#ifndef AON_TILEKIT_H
+#define AON_TILEKIT_H
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "insight/breakdown.h"
 #include "model/trace.h"
+#include "tile/view.h"
 
 struct from_trace {
 	struct feed feed;
@@ -17,13 +17,14 @@ struct from_trace {
 	struct event_strips *out; /* owned */
 };
 
-static int refresh(struct feed *f)
+static int feed_trace_refresh(struct feed *f)
 {
 	(void)f;
 	return 0; /* a trace does not grow */
 }
 
-static int get(struct feed *f, const struct feed_block *b, bool keep, struct event_columns *out)
+static int feed_trace_get(struct feed *f, const struct feed_block *b, bool keep,
+			  struct event_columns *out)
 {
 	struct from_trace *s = (struct from_trace *)f;
 	const struct event *ev = &s->t->event[s->first[b->id - 1]];
@@ -33,7 +34,8 @@ static int get(struct feed *f, const struct feed_block *b, bool keep, struct eve
 	return 0;
 }
 
-static int event(struct feed *f, const struct feed_block *b, uint32_t place, struct event *out)
+static int feed_trace_event(struct feed *f, const struct feed_block *b, uint32_t place,
+			    struct event *out)
 {
 	struct from_trace *s = (struct from_trace *)f;
 
@@ -43,12 +45,12 @@ static int event(struct feed *f, const struct feed_block *b, uint32_t place, str
 	return 0;
 }
 
-static const char *text(struct feed *f, uint32_t name)
+static const char *feed_trace_text(struct feed *f, uint32_t name)
 {
 	return trace_text(((struct from_trace *)f)->t, name);
 }
 
-static int geo(struct feed *f, uint32_t id, struct geo *out)
+static int feed_trace_geo(struct feed *f, uint32_t id, struct geo *out)
 {
 	const struct trace *t = ((struct from_trace *)f)->t;
 
@@ -58,7 +60,7 @@ static int geo(struct feed *f, uint32_t id, struct geo *out)
 	return 0;
 }
 
-static void free_trace(struct feed *f)
+static void feed_trace_free(struct feed *f)
 {
 	struct from_trace *s = (struct from_trace *)f;
 
@@ -68,7 +70,7 @@ static void free_trace(struct feed *f)
 	free(s);
 }
 
-static int add_tracks(struct from_trace *s)
+static int feed_trace_tracks(struct from_trace *s)
 {
 	const struct trace *t = s->t;
 	int err = 0;
@@ -97,7 +99,7 @@ static int add_tracks(struct from_trace *s)
 	return err;
 }
 
-static int add_blocks(struct from_trace *s)
+static int feed_trace_blocks(struct from_trace *s)
 {
 	const struct trace *t = s->t;
 	int err = 0;
@@ -120,32 +122,43 @@ static int add_blocks(struct from_trace *s)
 	return err;
 }
 
-int feed_trace(struct feed **out, const struct trace *t)
+static int feed_trace(struct feed **out, const struct trace *t)
 {
 	struct from_trace *s = calloc(1, sizeof(*s));
 	int err = -ENOMEM;
 
 	if (!s)
 		return -ENOMEM;
-	s->feed.refresh = refresh;
-	s->feed.get = get;
-	s->feed.event = event;
-	s->feed.text = text;
-	s->feed.geo = geo;
-	s->feed.free = free_trace;
+	s->feed.refresh = feed_trace_refresh;
+	s->feed.get = feed_trace_get;
+	s->feed.event = feed_trace_event;
+	s->feed.text = feed_trace_text;
+	s->feed.geo = feed_trace_geo;
+	s->feed.free = feed_trace_free;
 	s->feed.imported = true;
 	s->t = t;
 	s->first = calloc(t->events / FEED_BLOCK + t->tracks + 1, sizeof(*s->first));
 	s->out = malloc(sizeof(*s->out));
 	if (s->first && s->out)
-		err = add_tracks(s);
-	err = err ? err : add_blocks(s);
+		err = feed_trace_tracks(s);
+	err = err ? err : feed_trace_blocks(s);
 	for (size_t i = 0; i < t->files; i++)
 		s->feed.lost += t->file[i].lost;
 	if (err < 0) {
-		free_trace(&s->feed);
+		feed_trace_free(&s->feed);
 		return err;
 	}
 	*out = &s->feed;
 	return 0;
 }
+
+/* `t` is borrowed and sealed. */
+static int tile_open_trace(struct tile_view **out, const struct trace *t, const struct tile_opts *o)
+{
+	struct feed *f;
+	int err = feed_trace(&f, t);
+
+	return err < 0 ? err : tile_open_feed(out, f, o);
+}
+
+#endif

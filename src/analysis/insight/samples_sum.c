@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* samples_sum.c - answers from the rows of samples: whom to blame, with which error; see samples.h. */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "insight/insight.h"
+
+bool samples_wanted(const struct sample_row *r, const struct samples_want *w)
+{
+	return (w->process == SAMPLES_ALL || r->process == w->process) &&
+	       (w->track == SAMPLES_ALL || r->track == w->track) &&
+	       (!w->parts || w->parts & 1u << r->part) &&
+	       (!w->causes || (r->gap && w->causes & 1u << (r->gap - 1)));
+}
+
+struct share samples_share(const struct samples_sum *s, double ns, uint64_t count)
+{
+	double n = s->ns2 > 0 ? s->ns * s->ns / s->ns2 : 0, p = s->ns > 0 ? ns / s->ns : 0;
+	double near = (p * n + 0.5) / (n + 1); /* else all of a few samples would be certain */
+
+	p = p > 1 ? 1 : p;
+	return (struct share){ p, n > 0 ? sqrt(near * (1 - near) / n) : 0, count };
+}
+
+/* --- by stack --- */
+
+static int stack_cmp(const void *a, const void *b)
+{
+	const struct sample_stack *x = a, *y = b;
+
+	if (x->stack != y->stack)
+		return x->stack < y->stack ? -1 : 1;
+	return (int)x->state - (int)y->state;
+}
+
+static int stack_heavier(const void *a, const void *b)
+{
+	const struct sample_stack *x = a, *y = b;
+
+	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : stack_cmp(a, b);
+}
+
+static int sum_stacks(struct samples_sum *s, const struct insight *in, const struct samples_want *w)
+{
+	size_t n = 0;
+
+	s->stack = calloc(in->samples.rows + 1, sizeof(*s->stack));
+	if (!s->stack)
+		return -ENOMEM;
+	for (size_t i = 0; i < in->samples.rows; i++) {
+		const struct sample_row *r = &in->samples.row[i];
+
+		if (!samples_wanted(r, w))
+			continue;
+		s->stack[n++] = (struct sample_stack){ r->stack, (enum sample_state)r->state,
+						       r->count, r->ns };
+		s->count += r->count;
+		s->ns += r->ns;
+		s->ns2 += r->ns2;
+	}
+	qsort(s->stack, n, sizeof(*s->stack), stack_cmp);
+	for (size_t i = 0; i < n; i++) {
+		struct sample_stack *last = s->stacks ? &s->stack[s->stacks - 1] : NULL;
+
+		if (last && !stack_cmp(last, &s->stack[i])) {
+			last->count += s->stack[i].count;
+			last->ns += s->stack[i].ns;
+		} else {
+			s->stack[s->stacks++] = s->stack[i];
+		}
+	}
+	qsort(s->stack, s->stacks, sizeof(*s->stack), stack_heavier);
+	return 0;
+}
+
+/* --- by whom to blame --- */
+
+static int u32_cmp(uint32_t a, uint32_t b)
+{
+	return a < b ? -1 : a > b;
+}
+
+/* A row of the answer: a function in a state. */
+static int blame_cmp(const struct sample_blame *x, const struct sample_blame *y)
+{
+	int c = u32_cmp(x->frame.name, y->frame.name);
+
+	c = c ? c : u32_cmp(x->frame.file, y->frame.file);
+	c = c ? c : u32_cmp(x->state, y->state);
+	return c ? c : (int)x->held - (int)y->held;
+}
+
+/* Its details: a line of the function, and what that called. */
+static int detail_cmp(const void *a, const void *b)
+{
+	const struct sample_blame *x = a, *y = b;
+	int c = blame_cmp(x, y);
+
+	c = c ? c : u32_cmp(x->frame.line, y->frame.line);
+	c = c ? c : u32_cmp(x->in.name, y->in.name);
+	return c ? c : u32_cmp(x->in.file, y->in.file);
+}
+
+static int blame_heavier(const void *a, const void *b)
+{
+	const struct sample_blame *x = a, *y = b;
+
+	return x->ns < y->ns ? 1 : x->ns > y->ns ? -1 : detail_cmp(a, b);
+}
+
+/* "load.<locals>.<genexpr>": a part of a function that has no name of its own. */
+static bool is_nameless(const struct trace *t, const struct stack_frame *f)
+{
+	static const char *const end[] = { "<genexpr>", "<listcomp>", "<dictcomp>", "<setcomp>" };
+	const char *name = f->name ? trace_text(t, f->name) : "", *at = strrchr(name, '<');
+
+	for (size_t i = 0; at && i < sizeof(end) / sizeof(end[0]); i++)
+		if (!strcmp(at, end[i]))
+			return true;
+	return false;
+}
+
+static struct sample_blame blame_of(const struct insight *in, const struct sample_row *r)
+{
+	uint32_t stack = r->state == SAMPLE_GIL && r->holder ? r->holder : r->stack;
+	struct stack_row s = trace_stack(in->t, stack);
+	uint32_t at = stack_blame(s.frame, s.n);
+	struct sample_blame b = { .state = (enum sample_state)r->state,
+				  .held = stack != r->stack,
+				  .s.count = r->count,
+				  .ns = r->ns,
+				  .stack = stack };
+
+	if (at == UINT32_MAX)
+		return b;
+	if (at > 0)
+		b.in = s.frame[at - 1];
+	b.frame = s.frame[at];
+	for (at++; at < s.n && is_nameless(in->t, &b.frame); at++)
+		if (s.frame[at].kind == FRAME_PYTHON && s.frame[at].file == b.frame.file)
+			b.frame = s.frame[at]; /* sum() may stand between the two */
+	return b;
+}
+
+/* Adds b to the row; its line and what it called are those of the heaviest. */
+static void merge(struct sample_blame *row, const struct sample_blame *b, double *heaviest)
+{
+	if (b->ns > *heaviest) {
+		row->frame = b->frame;
+		row->in = b->in;
+		row->stack = b->stack;
+		*heaviest = b->ns;
+	}
+	row->ns += b->ns;
+	row->s.count += b->s.count;
+}
+
+static void fold(struct samples_sum *s, size_t n)
+{
+	double heaviest = 0;
+	size_t details = 0;
+
+	qsort(s->row, n, sizeof(*s->row), detail_cmp);
+	for (size_t i = 0; i < n; i++) { /* equal lines first, so that the heaviest is known */
+		struct sample_blame *last = details ? &s->row[details - 1] : NULL;
+
+		if (last && !detail_cmp(last, &s->row[i])) {
+			last->ns += s->row[i].ns;
+			last->s.count += s->row[i].s.count;
+		} else {
+			s->row[details++] = s->row[i];
+		}
+	}
+	for (size_t i = 0; i < details; i++) {
+		struct sample_blame b = s->row[i];
+
+		if (!s->rows || blame_cmp(&s->row[s->rows - 1], &b)) {
+			s->row[s->rows++] = b;
+			heaviest = b.ns;
+		} else {
+			merge(&s->row[s->rows - 1], &b, &heaviest);
+		}
+	}
+}
+
+int samples_blame(struct samples_sum *out, const struct insight *in, const struct samples_want *w)
+{
+	struct samples_sum s = { .row = calloc(in->samples.rows + 1, sizeof(*s.row)) };
+	double state[SAMPLE_STATES] = { 0 };
+	size_t n = 0;
+	int err = s.row ? sum_stacks(&s, in, w) : -ENOMEM;
+
+	if (err < 0) {
+		samples_fini(&s);
+		return err;
+	}
+	for (size_t i = 0; i < in->samples.rows; i++) {
+		const struct sample_row *r = &in->samples.row[i];
+
+		if (!samples_wanted(r, w))
+			continue;
+		s.row[n++] = blame_of(in, r);
+		state[r->state] += r->ns;
+		s.state[r->state].count += r->count;
+	}
+	fold(&s, n);
+	for (size_t i = 0; i < s.rows; i++)
+		s.row[i].s = samples_share(&s, s.row[i].ns, s.row[i].s.count);
+	for (size_t i = 0; i < SAMPLE_STATES; i++)
+		s.state[i] = samples_share(&s, state[i], s.state[i].count);
+	qsort(s.row, s.rows, sizeof(*s.row), blame_heavier);
+	*out = s;
+	return 0;
+}
+
+const struct sample_blame *samples_first(const struct samples_sum *s, struct share *all)
+{
+	const struct sample_blame *best = NULL;
+	double most = 0;
+
+	for (size_t i = 0; i < s->rows;
+	     i++) { /* in order: the first of a function is its heaviest */
+		const struct sample_blame *b = &s->row[i];
+		uint64_t count = 0;
+		double ns = 0;
+
+		for (size_t k = i; k < s->rows; k++)
+			if (s->row[k].frame.name == b->frame.name &&
+			    s->row[k].frame.file == b->frame.file && s->row[k].held == b->held) {
+				ns += s->row[k].ns;
+				count += s->row[k].s.count;
+			}
+		if (best && ns <= most)
+			continue;
+		best = b;
+		most = ns;
+		*all = samples_share(s, ns, count);
+	}
+	return best;
+}
+
+void samples_fini(struct samples_sum *s)
+{
+	free(s->row);
+	free(s->stack);
+	*s = (struct samples_sum){ 0 };
+}
+
+/* --- of which thread --- */
+
+uint32_t samples_thread(const struct insight *in, uint32_t process)
+{
+	uint64_t pid = in->t->process[process].pid, best = 0;
+	uint32_t track = SAMPLES_ALL;
+	uint64_t *count = calloc(in->t->tracks + 1, sizeof(*count));
+
+	for (size_t i = 0; count && i < in->samples.rows; i++) {
+		const struct sample_row *r = &in->samples.row[i];
+
+		if (r->process != process)
+			continue;
+		count[r->track] += r->count;
+		if (in->t->track[r->track].stream == pid)
+			count[r->track] |= 1ull << 63; /* the first thread goes before others */
+		if (count[r->track] > best) {
+			best = count[r->track];
+			track = r->track;
+		}
+	}
+	free(count);
+	return track;
+}
