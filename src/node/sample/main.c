@@ -218,47 +218,48 @@ static bool number(const char *text, double min, double max, double *out)
 	return !text || !num_real(text, min, max, out);
 }
 
+static bool take_option(enum opt_id id, const char *arg)
+{
+	switch (id) {
+	case RUN_DIR:
+		set.run_dir = arg;
+		break;
+	case AS:
+		set.as = arg;
+		break;
+	case ALL_THREADS:
+		set.all_threads = true;
+		break;
+	case STREAM:
+		set.stream = true;
+		break;
+	case PID:
+		return !num_u32(arg, 1, INT32_MAX, &set.pid);
+	case HZ:
+		return number(arg, 0.1, HZ_MAX, &set.hz);
+	case SECONDS:
+		return number(arg, 0, 1e9, &set.seconds);
+	case CPU_PERCENT:
+		return number(arg, 0.01, 100, &set.cpu_percent);
+	case TID:
+		if (set.tids == SWIRE_TARGETS)
+			return false;
+		set.tid[set.tids++] = (pid_t)num_front_i64(arg, NULL);
+		break;
+	case OPTS:
+		break;
+	}
+	return true;
+}
+
 static int parse(int argc, char *argv[])
 {
 	struct options o = { .row = opts, .rows = OPTS, .argc = argc, .argv = argv };
 	bool good = true;
 	int id;
 
-	while ((id = options_next(&o)) >= 0) {
-		switch ((enum opt_id)id) {
-		case RUN_DIR:
-			set.run_dir = o.arg;
-			break;
-		case AS:
-			set.as = o.arg;
-			break;
-		case ALL_THREADS:
-			set.all_threads = true;
-			break;
-		case STREAM:
-			set.stream = true;
-			break;
-		case PID:
-			good &= !num_u32(o.arg, 1, INT32_MAX, &set.pid);
-			break;
-		case HZ:
-			good &= number(o.arg, 0.1, HZ_MAX, &set.hz);
-			break;
-		case SECONDS:
-			good &= number(o.arg, 0, 1e9, &set.seconds);
-			break;
-		case CPU_PERCENT:
-			good &= number(o.arg, 0.01, 100, &set.cpu_percent);
-			break;
-		case TID:
-			good &= set.tids < SWIRE_TARGETS;
-			if (good)
-				set.tid[set.tids++] = (pid_t)num_front_i64(o.arg, NULL);
-			break;
-		case OPTS:
-			break;
-		}
-	}
+	while ((id = options_next(&o)) >= 0)
+		good &= take_option((enum opt_id)id, o.arg);
 	if (id == OPTIONS_WRONG) {
 		options_complain(&o);
 		return 2;

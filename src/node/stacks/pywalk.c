@@ -306,6 +306,15 @@ static bool is_inner(struct pywalk *w, uint64_t cur)
 	return !in_chunk(w, cur) && outside(w, cur, &f) && f.lives;
 }
 
+/* Up to 3.13 a frame runs also while C does that it called, which may have called the next one. */
+static bool is_caller(const struct pywalk *w, int64_t i)
+{
+	const struct py_skel *next = &py_scratch.skel[i + 1];
+
+	return w->l->minor < 14 && (size_t)i + 1 < w->skels &&
+	       (next->entry || !in_chunk(w, next->previous));
+}
+
 /*
  * The innermost frame. The thread's own word is of another moment than the chunks: if it changed
  * meanwhile, or the frame was left, what the chunk itself says is better. A generator that ran inside
@@ -314,7 +323,7 @@ static bool is_inner(struct pywalk *w, uint64_t cur)
 static uint64_t innermost(struct pywalk *w, bool *same)
 {
 	uint64_t a = w->current[0], b = w->current[1];
-	int64_t i;
+	int64_t i, both; /* both: the frame that there was before the copy and behind */
 
 	if (w->l->current == PY_NONE) {
 		a = py_word(w->thread[0] + w->l->frame);
@@ -325,11 +334,14 @@ static uint64_t innermost(struct pywalk *w, bool *same)
 	if (!w->skels || (a == b && is_inner(w, a)))
 		return b;
 	i = living(w);
+	both = depth(w, depth(w, a) < depth(w, b) ? a : b);
 	*same = i >= 0 &&
 		((size_t)i + 1 == w->skels || py_scratch.skel[i + 1].addr >= top_of(w, false));
-	if (i >= 0)
-		return py_scratch.skel[i].addr;
-	return depth(w, a) < depth(w, b) ? a : b;
+	if (i < 0 || (is_caller(w, i) && both > i && both < (int64_t)w->skels)) {
+		*same = false;
+		return depth(w, a) < depth(w, b) ? a : b;
+	}
+	return py_scratch.skel[i].addr;
 }
 
 /* --- one sample --- */

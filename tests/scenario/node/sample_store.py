@@ -196,6 +196,12 @@ while s.recv(65536):
 """
 
 
+def number_in(path):
+    """It is there before it is written."""
+    wait_for(lambda: path.exists() and path.read_text().strip(), 20)
+    return int(path.read_text())
+
+
 def child():
     with Place() as place, alone(place, child=CHILD) as d:
         pid = place.path / "bin" / "pid"
@@ -204,7 +210,7 @@ def child():
         p = app(place, "steady", "-r", 100, "-w", stdin=subprocess.PIPE)
         wait_joined(d, p.pid)
         ok(wait_for(lambda: d.status()["sampler"]["on"], 20), "with one it is", d.text()[-500:])
-        first = int(pid.read_text())
+        first = number_in(pid)
         os.kill(first, signal.SIGKILL)
         ok(wait_for(lambda: d.counter("sampler_starts") == 2 and d.status()["sampler"]["on"], 20), "killed, it is started again",
            d.status()["sampler"])
@@ -213,7 +219,7 @@ def child():
            d.status()["sampler"])
         d.ask("set sample=on")
         ok(wait_for(lambda: d.status()["sampler"]["on"], 20), "and begins it again", d.status()["sampler"])
-        last = int(pid.read_text())
+        last = number_in(pid)
         d.stop()
         ok(wait_for(lambda: not os.path.exists(f"/proc/{last}")), "it ends with aond")
         p.kill()
