@@ -187,8 +187,8 @@ int swire_put_targets(void *out, const struct swire_target *t, size_t n)
 {
 	struct out o = begin(out, SWIRE_TARGETS_OF, n);
 
-	put(&o, t, n * sizeof(*t));
 	o.full |= n > SWIRE_TARGETS;
+	put(&o, t, n * sizeof(*t));
 	return end(&o, out);
 }
 

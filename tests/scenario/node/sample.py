@@ -6,6 +6,7 @@ the Python; states, the holder of the GIL, and the user's line are named; progra
 thousand threads are no trouble."""
 import os
 import pathlib
+import select
 import signal
 import socket
 import statistics
@@ -263,6 +264,15 @@ def jitter():
            (len(gaps), statistics.pstdev(gaps) if gaps else 0))
 
 
+def heard(watch, word, seconds=60):
+    """What a sampler says until it names a function."""
+    data, end = b"", time.monotonic() + seconds
+    while word not in data and time.monotonic() < end:
+        if select.select([watch.stdout], [], [], 1)[0]:
+            data += os.read(watch.stdout.fileno(), 65536)
+    return data
+
+
 def comes_and_goes():
     with Program(FIRST, SECOND) as p:
         said = until(lambda x: any("first" in x.names(s) for s in x.samples), p.pid, hz=100, seconds=1)
@@ -270,16 +280,16 @@ def comes_and_goes():
         kid = until(lambda x: any("child" in x.names(s) for s in x.samples), p.said["child"], hz=100, seconds=1)
         ok(any("child" in kid.names(s) for s in kid.samples), "a child of its fork", [kid.names(s) for s in kid.samples[:3]])
         watch = subprocess.Popen([find("aon-sample"), "--pid", str(p.pid), "--hz", "100", "--stream"], stdout=subprocess.PIPE)
-        time.sleep(0.5)
+        seen = heard(watch, b"first")
         p.p.stdin.write("go\n")
         p.p.stdin.flush()
         ok(wait_for(lambda: b"first" not in pathlib.Path(f"/proc/{p.pid}/cmdline").read_bytes(), 60), "it execs while it is sampled")
         said = until(lambda x: any("second" in x.names(s) for s in x.samples), p.pid, hz=100, seconds=1)
         ok(any("second" in said.names(s) for s in said.samples), "what it is now is seen by who begins anew")
-        time.sleep(4)  # what was learned of it is looked at again once a second
+        seen += heard(watch, b"second")
         os.kill(p.said["child"], signal.SIGKILL)
         p.p.kill()
-        data = watch.stdout.read()
+        data = seen + watch.stdout.read()
         ok(watch.wait(60) == 0, "the sampler ends when the program does")
         watch.stdout.close()
         said = aonsample.stream(data)

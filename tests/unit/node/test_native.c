@@ -458,9 +458,16 @@ static void stripped(struct native *n)
 	}
 	shared->tid = pid;
 	shared->n = read(said[0], line, sizeof(line)) > 0;
-	if (native_target_new(&t, n, pid, -1) || !blocked(pid, &r))
+	if (native_target_new(&t, n, pid, -1))
 		exit(1);
-	look(t, pid, &r, STACK, true, &s);
+	/* It may still be in the write that said so, or on its way down. */
+	for (int i = 0; i < 1000 && s.n <= 15; i++) {
+		s = (struct seen){ .n = 0 };
+		if (!blocked(pid, &r))
+			exit(1);
+		look(t, pid, &r, STACK, true, &s);
+		usleep(s.n <= 15 ? 10000 : 0);
+	}
 	for (size_t i = 0; i + 1 < s.n; i++) {
 		struct native_module m;
 
