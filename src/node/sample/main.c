@@ -305,9 +305,10 @@ int main(int argc, char *argv[])
 		o.send = send_socket;
 		o.arg = &fd;
 	}
-	err = set.as ? rights_as(set.as) : 0;
+	err = rights_sampler(set.as);
 	if (err < 0) {
-		fprintf(stderr, "aon-sample: cannot run as %s: %s\n", set.as, strerror(-err));
+		fprintf(stderr, "aon-sample: cannot run as %s: %s\n", set.as ? set.as : "nobody",
+			strerror(-err));
 		return 1;
 	}
 	if (set.run_dir) { /* giving up rights undoes it: so here */

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/num.h"
+#include "stacks/rights.h"
 
 #define FD_NS    1000000000ull /* a descriptor may be another file's after */
 #define QUOTA_NS 100000000ull
@@ -38,9 +39,13 @@ static const struct {
 static int open_file(pid_t pid, pid_t tid, const char *name)
 {
 	char path[64];
+	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)pid, (int)tid, name);
-	return open(path, O_RDONLY | O_CLOEXEC);
+	rights_search(true); /* "syscall" is for its owner alone */
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	rights_search(false);
+	return fd;
 }
 
 /* From the start, as text. */
@@ -161,7 +166,9 @@ static bool is_file(struct state_thread *s, uint32_t fd, uint64_t now_ns)
 	snprintf(path, sizeof(path), "/proc/%d/fd/%u", (int)s->pid, fd);
 	s->fd = fd + 1;
 	s->fd_ns = now_ns;
+	rights_search(true);
 	s->fd_file = stat(path, &st) == 0 && (S_ISREG(st.st_mode) || S_ISBLK(st.st_mode));
+	rights_search(false);
 	return s->fd_file;
 }
 

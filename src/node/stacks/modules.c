@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "stacks/native_priv.h"
+#include "stacks/rights.h"
 
 #define HEAD 4096u          /* bytes of a file that are compared with the process */
 #define VDSO (256ull << 10) /* bytes that one has at most */
@@ -70,16 +71,19 @@ static bool same_file(const struct native_target *t, const struct mapping *m, in
 /* First as a name alone: opening a device or a pipe could do something. */
 static int open_regular(const char *path)
 {
-	int name = open(path, O_PATH | O_CLOEXEC), fd = -1;
 	char again[40];
 	struct stat st;
+	int name, fd = -1;
 
-	if (name < 0)
-		return -errno;
+	rights_search(true);
+	name = open(path, O_PATH | O_CLOEXEC);
 	snprintf(again, sizeof(again), "/proc/self/fd/%d", name);
-	if (fstat(name, &st) == 0 && S_ISREG(st.st_mode))
+	/* What is empty is no module, but may be a file of /proc that reading changes. */
+	if (name >= 0 && fstat(name, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
 		fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	close(name);
+	rights_search(false);
+	if (name >= 0)
+		close(name);
 	return fd < 0 ? -ENOENT : fd;
 }
 
