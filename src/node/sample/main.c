@@ -108,7 +108,8 @@ static int serve(struct sampler *s, int fd)
 	static const struct swire_fns fns = { .targets = take_targets };
 	static _Alignas(8) char msg[SWIRE_BYTES];
 
-	while (!ends) {
+	/* Who has no number left for a stack ends, too: it is started anew. */
+	while (!ends && !sampler_full(s)) {
 		uint64_t next = sampler_run(s, clock_mono_ns());
 		ssize_t n;
 

@@ -203,6 +203,11 @@ size_t sampler_threads(struct sampler *s, pid_t pid, uint64_t now_ns, pid_t *out
 	return p ? process_threads(p, now_ns, out, cap) : 0;
 }
 
+bool sampler_full(const struct sampler *s)
+{
+	return intern_full(&s->intern);
+}
+
 size_t sampler_alive(const struct sampler *s)
 {
 	size_t n = 0;

@@ -32,4 +32,5 @@ void sampler_flush(struct sampler *s, uint64_t now_ns);
 
 /* Threads of the targets' process that run Python; `pid` must have a target. */
 size_t sampler_threads(struct sampler *s, pid_t pid, uint64_t now_ns, pid_t *out, size_t cap);
+bool sampler_full(const struct sampler *s);    /* it knows no new stacks: begin anew */
 size_t sampler_alive(const struct sampler *s); /* targets that are not gone */

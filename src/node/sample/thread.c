@@ -14,6 +14,8 @@
 
 #define AGAIN_NS 1000000000ull /* what was not there is looked for again after */
 #define OTHERS   4u
+#define STACKS   4096.0 /* new ones of a process at once, */
+#define STACKS_S 2.0    /* and further ones a second */
 #define PAGE     4096u
 #define STACK    8u /* pages of a stack that are copied */
 
@@ -29,6 +31,8 @@ struct process {
 	uint64_t outer_ns;
 	struct state_quota quota;
 	struct native_target *native; /* owned; NULL: no memory */
+	double stacks;                /* new ones that it may have, */
+	uint64_t stacks_ns;           /* at this time */
 	struct thread other[OTHERS];  /* .of NULL: free */
 	uint32_t next_other;
 };
@@ -99,6 +103,7 @@ int process_new(struct process **out, struct native *n, pid_t pid)
 	if (!p)
 		return -ENOMEM;
 	p->pid = pid;
+	p->stacks = STACKS;
 	p->inner = inner_of(pid, pid);
 	p->id = malloc(PYTHON_THREADS * sizeof(*p->id));
 	if (!p->inner || !p->id) {
@@ -136,6 +141,18 @@ pid_t process_pid(const struct process *p)
 struct python *process_python(struct process *p)
 {
 	return p->py;
+}
+
+bool process_new_stack(struct process *p, uint64_t now_ns)
+{
+	double more = p->stacks_ns ? (double)(now_ns - p->stacks_ns) * 1e-9 * STACKS_S : 0;
+
+	p->stacks = p->stacks + more < STACKS ? p->stacks + more : STACKS;
+	p->stacks_ns = now_ns;
+	if (p->stacks < 1)
+		return false;
+	p->stacks -= 1;
+	return true;
 }
 
 /* Its interpreter is another after an exec. */
