@@ -34,6 +34,7 @@
 
 #define RESCAN_NS 1000000000ull
 #define HZ_MAX    1000.0
+#define STUCK_S   20 /* a look that takes so long hangs: in a file system, in what a program made up */
 
 enum opt_id { RUN_DIR, PID, TID, ALL_THREADS, HZ, SECONDS, STREAM, AS, CPU_PERCENT, OPTS };
 
@@ -110,9 +111,11 @@ static int serve(struct sampler *s, int fd)
 
 	/* Who has no number left for a stack ends, too: it is started anew. */
 	while (!ends && !sampler_full(s)) {
-		uint64_t next = sampler_run(s, clock_mono_ns());
+		uint64_t next;
 		ssize_t n;
 
+		alarm(STUCK_S); /* it is killed, and started anew */
+		next = sampler_run(s, clock_mono_ns());
 		if (!sleep_until(fd, next))
 			continue;
 		n = recv(fd, msg, sizeof(msg), MSG_DONTWAIT);
