@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "stacks/native_priv.h"
@@ -104,13 +106,18 @@ static int open_mapped(const struct native_target *t, const struct mapping *m)
 	return open_regular(path);
 }
 
-static int open_vdso(const struct native_target *t, const struct mapping *m, struct image *out)
+/* Our own: the kernel gave all of them the same, and a process may have written to its own since. */
+static int open_vdso(const struct mapping *m, struct image *out)
 {
+	void *ours = (void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
 	uint64_t size = m->end - m->start;
-	unsigned char *mem = size <= VDSO ? malloc((size_t)size) : NULL;
-	int err = mem ? target_read(t, m->start, mem, (size_t)size) : -ENOMEM;
+	unsigned char *mem = ours && size <= VDSO ? malloc((size_t)size) : NULL;
+	struct iovec to = { mem, (size_t)size }, from = { ours, (size_t)size };
+	int err = mem ? -ENOEXEC : -ENOMEM;
 
-	err = err ? err : image_wrap(out, mem, (size_t)size);
+	/* Not by memcpy(): a larger one is not ours. */
+	if (mem && process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)size)
+		err = image_wrap(out, mem, (size_t)size);
 	if (err)
 		free(mem);
 	return err;
@@ -129,17 +136,16 @@ static int open_file(const struct native_target *t, const struct mapping *m, str
 		close(fd);
 		return err;
 	}
-	if (!out->img.id_len) {
-		out->file[0] = st.st_dev;
-		out->file[1] = st.st_ino;
-		out->file[2] = (uint64_t)st.st_mtim.tv_sec;
-		out->file[3] = (uint64_t)st.st_mtim.tv_nsec;
-	}
+	out->file[0] = st.st_dev;
+	out->file[1] = st.st_ino;
+	out->file[2] = (uint64_t)st.st_mtim.tv_sec;
+	out->file[3] = (uint64_t)st.st_mtim.tv_nsec;
 	return 0;
 }
 
 /* --- keeping --- */
 
+/* Not by the build-id alone: anybody can write a file that has that of a library, and other symbols. */
 static bool same(const struct module *a, const struct module *b)
 {
 	return a->img.id_len == b->img.id_len && a->img.size == b->img.size &&
@@ -191,7 +197,7 @@ static struct module *find(struct native_target *t, struct mapping *m)
 	if (!new->path)
 		err = -ENOMEM;
 	else if (!strcmp(path, "[vdso]"))
-		err = open_vdso(t, m, &new->img);
+		err = open_vdso(m, &new->img);
 	else
 		err = path[0] == '/' ? open_file(t, m, new) : -ENOENT;
 	if (err) {

@@ -20,7 +20,7 @@ struct module {
 	uint32_t id;   /* its slot, and above it how often slots were filled */
 	uint64_t used; /* by the node's tick */
 	struct image img;
-	uint64_t file[4]; /* device, inode, time of change; 0: it has a build-id */
+	uint64_t file[4]; /* device, inode, time of change; 0: the vdso */
 	char *path;       /* owned */
 	struct symbols syms;
 	struct lines *lines; /* owned; NULL: none, or not read */
