@@ -13,8 +13,9 @@
 #include "stacks/native_priv.h"
 #include "stacks/rights.h"
 
-#define HEAD 4096u          /* bytes of a file that are compared with the process */
-#define VDSO (256ull << 10) /* bytes that one has at most */
+#define HEAD  4096u          /* bytes of a file that are compared with the process */
+#define VDSO  (256ull << 10) /* bytes that one has at most */
+#define ENTRY 24u            /* bytes of a symbol in a file */
 
 struct module *module_get(struct native *n, uint32_t id)
 {
@@ -251,7 +252,13 @@ static void make_room(struct native *n, const struct module *for_, size_t need)
 const struct symbols *module_symbols(struct native *n, struct module *m)
 {
 	if (!m->syms_tried) {
+		const struct image *i = &m->img;
+		uint64_t rows = (i->full.table.size ? i->full : i->dynamic).table.size / ENTRY;
+
 		m->syms_tried = true;
+		/* Before it is read, too: it is as large while it is read. */
+		rows = rows < SYMBOLS_MAX ? rows : SYMBOLS_MAX;
+		make_room(n, m, (size_t)rows * sizeof(struct symbol));
 		if (symbols_read(&m->syms, &m->img) < 0)
 			return NULL;
 		make_room(n, m, symbols_bytes(&m->syms));

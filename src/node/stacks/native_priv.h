@@ -14,7 +14,8 @@
 #define NATIVE_CALLS   16384u      /* places behind calls that are remembered */
 #define NATIVE_SYMBOLS (24u << 20) /* bytes of all symbol tables */
 #define NATIVE_LINES   (32u << 20) /* bytes of debug information that children have read */
-#define NATIVE_MAPS    8192u       /* mappings with code, of a process */
+#define NATIVE_MAPS    8192u       /* mappings with code, of a process, */
+#define NATIVE_PATHS   (1u << 20)  /* and bytes of their paths */
 
 struct module {
 	uint32_t id;   /* its slot, and above it how often slots were filled */

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -515,6 +516,37 @@ static void pretends(struct native *n)
 	unlink(evil);
 }
 
+/* A process names its files: memory for names is bounded whatever it does. */
+static void long_paths(struct native *n)
+{
+	char top[] = "/tmp/native.XXXXXX", part[201], rm[64];
+	int here = open(".", O_RDONLY | O_DIRECTORY), file[2];
+	struct native_target *t;
+	size_t before;
+
+	memset(part, 'x', 200);
+	part[200] = '\0';
+	if (!mkdtemp(top) || chdir(top))
+		t_skip_all("no folder can be made");
+	for (int i = 0; i < 19 && !mkdir(part, 0700) && !chdir(part); i++)
+		;
+	file[0] = open("a", O_RDWR | O_CREAT, 0600);
+	file[1] = open("b", O_RDWR | O_CREAT, 0600);
+	for (int i = 0; i < 2000; i++)
+		mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file[i % 2], 0);
+	before = mallinfo2().uordblks + mallinfo2().hblkhd;
+	if (native_target_new(&t, n, getpid(), -1) || native_maps(t))
+		t_skip_all("no memory");
+	before = mallinfo2().uordblks + mallinfo2().hblkhd - before;
+	T_OK(before > 100000 && before < 3u << 20, "2,000 long paths: %zu KiB", before >> 10);
+	native_target_free(t);
+	if (fchdir(here))
+		t_skip_all("no way back");
+	snprintf(rm, sizeof(rm), "rm -rf %s", top);
+	T_OK(!system(rm), "all is tidy again");
+	close(here);
+}
+
 static int child(void)
 {
 	if (write(1, "there\n", 6) < 0)
@@ -574,6 +606,7 @@ int main(int argc, char *argv[])
 	vdso(n);
 	nonsense(n);
 	pretends(n);
+	long_paths(n);
 	mixed();
 	native_free(n);
 	return t_done();
