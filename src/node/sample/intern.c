@@ -81,7 +81,7 @@ static void mix(struct intern *x, const struct look *look, struct mixed *m)
 	const struct natives_row *row;
 	size_t n, left = look->py.n;
 
-	natives_begin(x->natives);
+	natives_begin(x->natives, look->native, look->natives);
 	for (size_t i = 0; i < look->natives; i++) {
 		row = natives_at(x->natives, &look->native[i]);
 		eval[i] = row && row->eval;

@@ -34,7 +34,8 @@
 
 #define RESCAN_NS 1000000000ull
 #define HZ_MAX    1000.0
-#define STUCK_S   20 /* a look that takes so long hangs: in a file system, in what a program made up */
+#define STUCK_S \
+	20 /* a look that takes so long hangs: in a file system, in what a program made up */
 
 enum opt_id { RUN_DIR, PID, TID, ALL_THREADS, HZ, SECONDS, STREAM, AS, CPU_PERCENT, OPTS };
 

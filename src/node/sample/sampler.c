@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -217,6 +218,20 @@ size_t sampler_alive(const struct sampler *s)
 	return n;
 }
 
+/* --- its own cost --- */
+
+/* With that of the children that demangle. */
+static uint64_t cost_ns(void)
+{
+	struct rusage r;
+
+	if (getrusage(RUSAGE_CHILDREN, &r) < 0)
+		return clock_cpu_ns();
+	return clock_cpu_ns() +
+	       1000ull * ((uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000u +
+			  (uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec));
+}
+
 /* --- messages --- */
 
 static void send_batch(struct sampler *s, uint64_t now_ns)
@@ -233,7 +248,7 @@ static void send_batch(struct sampler *s, uint64_t now_ns)
 static void send_status(struct sampler *s, uint64_t now_ns)
 {
 	static char msg[SWIRE_BYTES];
-	struct swire_status st = { .cpu_ns = clock_cpu_ns(),
+	struct swire_status st = { .cpu_ns = cost_ns(),
 				   .samples = s->samples,
 				   .missed = s->missed,
 				   .reason = s->reason,
@@ -245,11 +260,11 @@ static void send_status(struct sampler *s, uint64_t now_ns)
 	s->status_ns = now_ns + STATUS_NS;
 }
 
-/* --- its own cost --- */
+/* --- its budget --- */
 
 static void govern(struct sampler *s, uint64_t now_ns)
 {
-	uint64_t cpu = clock_cpu_ns();
+	uint64_t cpu = cost_ns();
 
 	if (s->cpu_at_ns && now_ns > s->cpu_at_ns) {
 		double use = (double)(cpu - s->cpu_ns) / (double)(now_ns - s->cpu_at_ns);

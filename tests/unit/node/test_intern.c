@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks get numbers that are few: one process is not to use up those of all. */
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "sample/intern.h"
@@ -30,6 +31,67 @@ static uint32_t stack_at(struct intern *x, struct process *p, uint64_t pc, uint6
 	return id;
 }
 
+/* How many children were waited for, by their page faults: each one has some. */
+static long faults(void)
+{
+	struct rusage r;
+
+	getrusage(RUSAGE_CHILDREN, &r);
+	return r.ru_minflt;
+}
+
+#define NAMED(n)                                                                         \
+	__attribute__((noinline, used)) void f##n(void) __asm__("_ZN7named" #n "x1fEv"); \
+	void f##n(void)                                                                  \
+	{                                                                                \
+		__asm__ volatile("nop");                                                 \
+	}
+NAMED(1)
+NAMED(2)
+NAMED(3)
+NAMED(4)
+NAMED(5)
+NAMED(6)
+NAMED(7)
+NAMED(8)
+
+static struct native_frame frame_of(struct native_target *t, void (*fn)(void))
+{
+	struct native_regs r = { .known = NATIVE_BLOCKED };
+	struct native_copy copy = { .base = 0 };
+	struct native_frame f = { 0 };
+
+	r.value[NATIVE_PC] = (uint64_t)(uintptr_t)fn;
+	native_unwind(t, &r, &copy, &f, 1, NULL);
+	return f;
+}
+
+/* A child process for the new names of a stack, not one for each of them. */
+static void demangles(struct natives *x)
+{
+	void (*const fn[])(void) = { f1, f2, f3, f4, f5, f6, f7, f8 };
+	struct native_frame f[T_LEN(fn)];
+	struct native_target *t;
+	long one, all;
+
+	if (native_target_new(&t, x->n, getpid(), -1))
+		t_skip_all("no memory");
+	for (size_t i = 0; i < T_LEN(fn); i++)
+		f[i] = frame_of(t, fn[i]);
+	one = faults();
+	natives_begin(x, f, 1);
+	one = faults() - one;
+	all = faults();
+	natives_begin(x, f, T_LEN(fn));
+	for (size_t i = 0; i < T_LEN(fn); i++)
+		natives_at(x, &f[i]);
+	all = faults() - all;
+	T_OK(one > 0 && all < 2 * one + 100, "8 names take one child: %ld faults, one takes %ld",
+	     all, one);
+	T_STR(x->text + natives_at(x, &f[7])->name_at, "named8x::f", "and are demangled");
+	native_target_free(t);
+}
+
 int main(void)
 {
 	struct natives natives;
@@ -56,6 +118,7 @@ int main(void)
 	T_OK(!intern_full(&x), "there are more");
 	x.n = SWIRE_STACKS;
 	T_OK(intern_full(&x) && stack_at(&x, other, ++at, S) == 0, "until there are none");
+	demangles(&natives);
 	process_free(greedy);
 	process_free(other);
 	intern_fini(&x);
