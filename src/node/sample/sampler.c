@@ -19,7 +19,7 @@
 #define TOGETHER \
 	300000ull    /* ns: those that are due so soon are looked at now: one waking for all */
 #define SLOWEST 0.02 /* of the rates that were asked for */
-#define GONE_NS 5000000000ull
+#define REST_NS 60000000000ull /* a user whose threads cost too much even so is left alone for */
 
 struct target {
 	struct thread thread;
@@ -30,6 +30,14 @@ struct target {
 	bool kept;                    /* it is in the new list, too */
 };
 
+/* Whose processes they are. */
+struct user {
+	uid_t uid;
+	uint64_t took_ns; /* for looks at its threads, since the last status */
+	double scale;     /* of its rates */
+	uint64_t rest_ns; /* nothing before */
+};
+
 struct sampler {
 	struct sampler_opts o;
 	struct natives natives;
@@ -38,6 +46,8 @@ struct sampler {
 	size_t targets;
 	struct process **process; /* owned */
 	size_t processes;
+	struct user *user; /* owned */
+	size_t users;
 
 	struct swire_sample batch[BATCH];
 	size_t n;
@@ -45,7 +55,6 @@ struct sampler {
 	uint64_t samples, missed, random;
 	uint64_t cpu_ns, cpu_at_ns; /* at the last status */
 	double use;                 /* of a CPU, lately */
-	double scale;               /* of all rates */
 	char reason[256];
 };
 
@@ -61,7 +70,6 @@ int sampler_new(struct sampler **out, const struct sampler_opts *o)
 		return -ENOMEM;
 	}
 	s->intern = (struct intern){ .send = o->send, .arg = o->arg, .natives = &s->natives };
-	s->scale = 1;
 	*out = s;
 	return 0;
 }
@@ -78,6 +86,7 @@ void sampler_free(struct sampler *s)
 	natives_fini(&s->natives);
 	free(s->target);
 	free(s->process);
+	free(s->user);
 	free(s);
 }
 
@@ -90,10 +99,29 @@ static double random_of(struct sampler *s)
 	return (double)(hash_mix(s->o.seed, s->random) >> 11) * 0x1p-53;
 }
 
+/* NULL: no memory. */
+static struct user *user_of(struct sampler *s, uid_t uid)
+{
+	for (size_t i = 0; i < s->users; i++)
+		if (s->user[i].uid == uid)
+			return &s->user[i];
+	if (vec_more(&s->user, s->users, sizeof(*s->user)))
+		return NULL;
+	s->user[s->users] = (struct user){ .uid = uid, .scale = 1 };
+	return &s->user[s->users++];
+}
+
+static double scale_of(struct sampler *s, const struct target *t)
+{
+	const struct user *u = t->thread.of ? user_of(s, process_uid(t->thread.of)) : NULL;
+
+	return u ? u->scale : 1;
+}
+
 /* The next moment: anywhere in the period behind the last one. */
 static void plan(struct sampler *s, struct target *t, uint64_t now_ns)
 {
-	double period = 1e11 / (t->centihertz ? t->centihertz : 1) / s->scale;
+	double period = 1e11 / (t->centihertz ? t->centihertz : 1) / scale_of(s, t);
 	uint64_t end = t->start_ns + t->period_ns;
 
 	if (now_ns > end + (uint64_t)period) { /* it came too late for whole periods */
@@ -262,6 +290,43 @@ static void send_status(struct sampler *s, uint64_t now_ns)
 
 /* --- its budget --- */
 
+static double bounded(double scale)
+{
+	return scale < SLOWEST ? SLOWEST : scale > 1 ? 1 : scale;
+}
+
+/*
+ * Above the limit those users pay that use more than an equal part of it: a program that is dear to look
+ * at, by mistake or not, is not to cost others their samples.
+ */
+static void share_out(struct sampler *s, uint64_t now_ns)
+{
+	uint64_t all = 0, users = 0;
+
+	for (size_t i = 0; i < s->users; i++) {
+		all += s->user[i].took_ns;
+		users += s->user[i].took_ns > 0;
+	}
+	for (size_t i = s->users; i-- > 0;) {
+		struct user *u = &s->user[i];
+		double part = all ? (double)u->took_ns / (double)all * s->use : 0;
+		double fair = s->o.cpu_share / (double)(users ? users : 1);
+
+		if (!u->took_ns && u->scale == 1 && now_ns > u->rest_ns) { /* it may be gone */
+			*u = s->user[--s->users];
+			continue;
+		}
+		u->took_ns = 0;
+		if (s->use < 0.7 * s->o.cpu_share) {
+			u->scale = bounded(1.25 * u->scale);
+		} else if (s->use > s->o.cpu_share && part > fair) {
+			if (u->scale <= SLOWEST)
+				u->rest_ns = now_ns + REST_NS;
+			u->scale = bounded(u->scale * 0.9 * fair / part);
+		}
+	}
+}
+
 static void govern(struct sampler *s, uint64_t now_ns)
 {
 	uint64_t cpu = cost_ns();
@@ -273,13 +338,8 @@ static void govern(struct sampler *s, uint64_t now_ns)
 	}
 	s->cpu_ns = cpu;
 	s->cpu_at_ns = now_ns;
-	if (s->o.cpu_share <= 0)
-		return;
-	if (s->use > s->o.cpu_share)
-		s->scale *= 0.9 * s->o.cpu_share / s->use;
-	else if (s->use < 0.7 * s->o.cpu_share)
-		s->scale *= 1.25;
-	s->scale = s->scale < SLOWEST ? SLOWEST : s->scale > 1 ? 1 : s->scale;
+	if (s->o.cpu_share > 0)
+		share_out(s, now_ns);
 }
 
 static void say_reason(struct sampler *s)
@@ -326,9 +386,10 @@ static void add_sample(struct sampler *s, struct thread *t, uint32_t centihertz,
 static void sample(struct sampler *s, struct target *t, uint64_t now_ns)
 {
 	static struct look look; /* large; a sampler belongs to one thread */
-	uint32_t rate = (uint32_t)(t->centihertz * s->scale + 0.5);
+	uint32_t rate = (uint32_t)(t->centihertz * scale_of(s, t) + 0.5);
 	struct thread *holder;
 
+	rate = rate ? rate : 1;
 	t->err = thread_look(&t->thread, now_ns, &look);
 	if (t->err) {
 		s->missed++;
@@ -342,6 +403,20 @@ static void sample(struct sampler *s, struct target *t, uint64_t now_ns)
 		add_sample(s, holder, rate, &look, SAMPLE_HOLDER, now_ns);
 }
 
+static void pay_and_sample(struct sampler *s, struct target *t)
+{
+	struct user *u = user_of(s, process_uid(t->thread.of));
+	uint64_t now = clock_mono_ns();
+
+	if (u && now < u->rest_ns) {
+		s->missed++;
+		return;
+	}
+	sample(s, t, now);
+	if (u)
+		u->took_ns += clock_mono_ns() - now;
+}
+
 uint64_t sampler_run(struct sampler *s, uint64_t now_ns)
 {
 	uint64_t next;
@@ -352,7 +427,7 @@ uint64_t sampler_run(struct sampler *s, uint64_t now_ns)
 		if (t->due_ns > now_ns + TOGETHER)
 			continue;
 		plan(s, t, now_ns);
-		sample(s, t, clock_mono_ns());
+		pay_and_sample(s, t);
 	}
 	if (now_ns >= s->flush_ns)
 		send_batch(s, now_ns);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/map.h"
 #include "base/num.h"
@@ -21,6 +22,7 @@
 
 struct process {
 	pid_t pid;
+	uid_t uid;
 	struct python *py;    /* owned; NULL: none, or not known yet */
 	uint64_t py_ns;       /* when it was looked for */
 	uint32_t inner;       /* its own number in its PID namespace */
@@ -96,6 +98,15 @@ static pid_t outer_of(struct process *p, uint32_t inner, uint64_t now_ns)
 
 /* --- processes --- */
 
+static uid_t owner_of(pid_t pid)
+{
+	struct stat st = { .st_uid = 0 };
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return stat(path, &st) < 0 ? 0 : st.st_uid;
+}
+
 int process_new(struct process **out, struct native *n, pid_t pid)
 {
 	struct process *p = calloc(1, sizeof(*p));
@@ -103,6 +114,7 @@ int process_new(struct process **out, struct native *n, pid_t pid)
 	if (!p)
 		return -ENOMEM;
 	p->pid = pid;
+	p->uid = owner_of(pid);
 	p->stacks = STACKS;
 	p->inner = inner_of(pid, pid);
 	p->id = malloc(PYTHON_THREADS * sizeof(*p->id));
@@ -136,6 +148,11 @@ void process_free(struct process *p)
 pid_t process_pid(const struct process *p)
 {
 	return p->pid;
+}
+
+uid_t process_uid(const struct process *p)
+{
+	return p->uid;
 }
 
 struct python *process_python(struct process *p)

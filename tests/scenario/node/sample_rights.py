@@ -2,12 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # test: timeout=120
 """aon-sample with the rights that it has where it is installed: those of its unit are enough for the processes of
-other users, and started by root it does not stay root."""
+other users, and started by root it does not stay root. A user whose program is dear to look at pays for it alone."""
 import os
 import pathlib
 import re
 import shutil
+import socket
 import subprocess
+import time
 
 import aonsample
 from aontest import ROOT, Daemon, Place, app, done, find, ok, skip_all, wait_for, wait_joined
@@ -57,10 +59,48 @@ def as_root():
         p.communicate()
 
 
+DEEP = """
+import sys
+sys.setrecursionlimit(10000)
+def deep(n):
+    if n: return deep(n - 1)
+    print(1, flush=True)
+    while True: pass
+deep(900)
+"""
+
+
+def fair():
+    with Place() as place, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        dear = subprocess.Popen([PYTHON, "-c", DEEP], stdout=subprocess.PIPE, user=OWNER, group=OWNER, extra_groups=[], cwd="/")
+        cheap = subprocess.Popen([PYTHON, "-c", SLEEPS], stdout=subprocess.PIPE, user=READER, group=READER, extra_groups=[], cwd="/")
+        dear.stdout.readline()
+        cheap.stdout.readline()
+        listener.bind(str(place.run / "sample.sock"))
+        listener.listen(1)
+        proc = subprocess.Popen([find("aon-sample"), "--run-dir", str(place.run), "--cpu-percent", "0.5"])
+        sock = listener.accept()[0]
+        said = aonsample.Said()
+        sock.send(aonsample.targets([(dear.pid, dear.pid, 500), (cheap.pid, cheap.pid, 5)]))
+        end = time.monotonic() + 12
+        while time.monotonic() < end:
+            said.take(sock.recv(65536))
+        rates = {p.pid: [s.centihertz for s in said.samples if s.pid == p.pid and s.t_ns > said.samples[0].t_ns + 4e9] for p in (dear, cheap)}
+        ok(rates[dear.pid] and max(rates[dear.pid][-20:]) < 40000, "a program that costs more than the budget is sampled less", rates[dear.pid][-5:])
+        ok(rates[cheap.pid] and min(rates[cheap.pid]) == 500, "another user's is not", rates[cheap.pid])
+        for p in (proc, dear, cheap):
+            p.kill()
+            p.wait()
+        sock.close()
+        dear.stdout.close()
+        cheap.stdout.close()
+
+
 if os.geteuid() or not shutil.which("setpriv") or not os.path.exists(PYTHON):
     skip_all("takes root, setpriv and a Python that all may run")
 if int(status_of("self")["CapPrm"], 16) & (1 << 19 | 1 << 2) != 1 << 19 | 1 << 2:
     skip_all("root has no CAP_SYS_PTRACE here")
 as_service()
 as_root()
+fair()
 done()
