@@ -326,6 +326,7 @@ void sampler_fini(struct sampler *s)
 	loop_del(&s->aond->loop, &s->listen);
 	close(s->listen.fd);
 	map_fini(&s->names);
+	map_fini(&s->users);
 }
 
 void sampler_tick(struct sampler *s, uint64_t now)

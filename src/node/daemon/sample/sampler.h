@@ -58,6 +58,7 @@ struct sampler {
 	struct sampled_thread thread[SWIRE_TARGETS];
 	struct sampled_thread holder[SAMPLER_HOLDERS];
 	size_t targets, last, holders;
+	struct map users; /* by user + 1: its threads in the list, + 1 */
 	bool told;
 	/* What it said of itself. */
 	uint64_t cpu_ns, missed;

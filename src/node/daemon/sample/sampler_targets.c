@@ -61,10 +61,12 @@ static uint32_t host_tid(const struct sess *x, uint32_t own)
 
 static void add(struct sampler *s, const struct sess *x, uint32_t tid, uint32_t own, uint32_t hz)
 {
+	uint64_t *mine = map_find(&s->users, (uint64_t)x->peer.uid + 1);
 	uint32_t centihertz = hz * 100 >> s->level;
 
-	if (s->targets == SWIRE_TARGETS)
+	if (s->targets == SWIRE_TARGETS || !mine || *mine > SWIRE_TARGETS / s->users.used)
 		return;
+	++*mine;
 	s->thread[s->targets] = (struct sampled_thread){ (uint32_t)x->peer.pid, tid, own, x->id };
 	s->target[s->targets++] =
 		(struct swire_target){ (uint32_t)x->peer.pid, tid, centihertz, 0 };
@@ -119,6 +121,21 @@ static void add_process(struct sampler *s, struct sess *x)
 		add(s, x, (uint32_t)x->peer.pid, l->own_pid, hz);
 }
 
+/* Is it to be sampled? */
+static bool wanted(const struct sess *x)
+{
+	return x->stream && x->stream->proc.tier >= TIER_FLIGHT && !x->stream->sums_only;
+}
+
+/* Each user has an equal part of the list: one with many processes leaves room for others. */
+static void count_users(struct sampler *s)
+{
+	map_fini(&s->users);
+	for (const struct sess *x = s->aond->roster.first; x; x = x->next)
+		if (wanted(x))
+			map_put(&s->users, (uint64_t)x->peer.uid + 1, 1);
+}
+
 static bool off(const struct sampler *s)
 {
 	const struct aond *d = s->aond;
@@ -137,8 +154,9 @@ void sampler_aim(struct sampler *s, uint64_t now)
 	(void)now;
 	memcpy(was, s->target, n * sizeof(was[0]));
 	s->targets = s->last = s->holders = 0;
+	count_users(s);
 	for (struct sess *x = s->aond->roster.first; x && !off(s); x = x->next)
-		if (x->stream && x->stream->proc.tier >= TIER_FLIGHT && !x->stream->sums_only)
+		if (wanted(x))
 			add_process(s, x);
 	count_set(COUNT_sample_targets, s->conn.fd >= 0 ? s->targets : 0);
 	if (s->told && n == s->targets && !memcmp(was, s->target, n * sizeof(was[0])))
