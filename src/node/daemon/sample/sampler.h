@@ -60,6 +60,7 @@ struct sampler {
 	size_t targets, last, holders;
 	struct map users; /* by user + 1: its threads in the list, + 1 */
 	bool told;
+	uint64_t looked; /* ns of this second, for threads' numbers */
 	/* What it said of itself. */
 	uint64_t cpu_ns, missed;
 	char reason[SWIRE_REASON + 1]; /* why some cannot be sampled; "": all can */
