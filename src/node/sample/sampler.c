@@ -138,7 +138,7 @@ static void plan(struct sampler *s, struct target *t, uint64_t now_ns)
 static struct process *process_of(struct sampler *s, pid_t pid)
 {
 	for (size_t i = 0; i < s->processes; i++)
-		if (process_pid(s->process[i]) == pid)
+		if (process_pid(s->process[i]) == pid && !process_gone(s->process[i]))
 			return s->process[i];
 	return NULL;
 }
@@ -185,7 +185,7 @@ static void take_target(struct sampler *s, const struct swire_target *want, stru
 	struct target *old = target_of(s->target, s->targets, (pid_t)want->pid, (pid_t)want->tid);
 	struct process *p;
 
-	if (old && !old->kept) {
+	if (old && !old->kept && !process_gone(old->thread.of)) {
 		*to = *old;
 		old->kept = true;
 	} else {

@@ -4,10 +4,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/map.h"
 #include "base/num.h"
@@ -22,6 +25,7 @@
 
 struct process {
 	pid_t pid;
+	int pidfd; /* owned; -1: the kernel has none */
 	uid_t uid;
 	struct python *py;    /* owned; NULL: none, or not known yet */
 	uint64_t py_ns;       /* when it was looked for */
@@ -114,6 +118,7 @@ int process_new(struct process **out, struct native *n, pid_t pid)
 	if (!p)
 		return -ENOMEM;
 	p->pid = pid;
+	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	p->uid = owner_of(pid);
 	p->stacks = STACKS;
 	p->inner = inner_of(pid, pid);
@@ -121,6 +126,8 @@ int process_new(struct process **out, struct native *n, pid_t pid)
 	if (!p->inner || !p->id) {
 		int err = p->id ? -ESRCH : -ENOMEM;
 
+		if (p->pidfd >= 0)
+			close(p->pidfd);
 		free(p->id);
 		free(p);
 		return err;
@@ -138,6 +145,8 @@ void process_free(struct process *p)
 	for (size_t i = 0; i < OTHERS; i++)
 		thread_close(&p->other[i]);
 	quota_close(&p->quota);
+	if (p->pidfd >= 0)
+		close(p->pidfd);
 	map_fini(&p->outer);
 	native_target_free(p->native);
 	python_free(p->py);
@@ -148,6 +157,13 @@ void process_free(struct process *p)
 pid_t process_pid(const struct process *p)
 {
 	return p->pid;
+}
+
+bool process_gone(const struct process *p)
+{
+	struct pollfd f = { .fd = p->pidfd, .events = POLLIN };
+
+	return p->pidfd >= 0 && poll(&f, 1, 0) > 0;
 }
 
 uid_t process_uid(const struct process *p)
@@ -371,5 +387,6 @@ int thread_look(struct thread *t, uint64_t now_ns, struct look *out)
 			out->holder = 0;
 		out->detail = (uint32_t)out->holder;
 	}
-	return 0;
+	/* Memory is read by the number: was it still this process's? */
+	return process_gone(t->of) ? -ESRCH : 0;
 }

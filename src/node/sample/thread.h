@@ -38,6 +38,7 @@ int process_new(struct process **out, struct native *n, pid_t pid);
 void process_free(struct process *p);
 pid_t process_pid(const struct process *p);
 uid_t process_uid(const struct process *p);       /* who pays for it */
+bool process_gone(const struct process *p);       /* its number may be another's by now */
 struct python *process_python(struct process *p); /* NULL: none */
 /* May it have one more new stack? All processes share their number: code that is made up all the time, by
  * mistake or not, is not to use them up. */

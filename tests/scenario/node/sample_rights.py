@@ -12,7 +12,7 @@ import subprocess
 import time
 
 import aonsample
-from aontest import ROOT, Daemon, Place, app, done, find, ok, skip_all, wait_for, wait_joined
+from aontest import ROOT, Daemon, Place, app, done, find, ok, skip, skip_all, wait_for, wait_joined
 
 SLEEPS = "import time\ndef sleeps():\n    while True: time.sleep(0.01)\nprint(1, flush=True)\nsleeps()"
 OWNER, READER = 65534, 65533  # two users who are not root
@@ -21,6 +21,14 @@ PYTHON = "/usr/bin/python3"
 
 def words_of(unit, key):
     return re.search(rf"^{key}=(.*)$", unit, re.M)[1].split()
+
+
+def end(*processes):
+    for p in processes:
+        p.kill()
+        p.wait()
+        if p.stdout:
+            p.stdout.close()
 
 
 def as_service():
@@ -37,9 +45,7 @@ def as_service():
     ok(any("sleeps" in said.names(s) for s in said.samples), "with the unit's capabilities another user's process is sampled",
        (r.returncode, r.stderr, said.status[-1:]))
     ok(any(f.kind == 1 for stack in said.stacks.values() for f in stack), "with its native frames")
-    p.kill()
-    p.wait()
-    p.stdout.close()
+    end(p)
 
 
 def status_of(pid):
@@ -88,12 +94,52 @@ def fair():
         rates = {p.pid: [s.centihertz for s in said.samples if s.pid == p.pid and s.t_ns > said.samples[0].t_ns + 4e9] for p in (dear, cheap)}
         ok(rates[dear.pid] and max(rates[dear.pid][-20:]) < 40000, "a program that costs more than the budget is sampled less", rates[dear.pid][-5:])
         ok(rates[cheap.pid] and min(rates[cheap.pid]) == 500, "another user's is not", rates[cheap.pid])
-        for p in (proc, dear, cheap):
-            p.kill()
-            p.wait()
+        end(proc, dear, cheap)
         sock.close()
-        dear.stdout.close()
-        cheap.stdout.close()
+
+
+def again_as(pid):
+    """Another process with that number; None: the kernel does not give it."""
+    for _ in range(50):
+        try:
+            pathlib.Path("/proc/sys/kernel/ns_last_pid").write_text(str(pid - 1))
+        except OSError:
+            return None
+        p = subprocess.Popen([PYTHON, "-c", SLEEPS.replace("sleeps", "second")], stdout=subprocess.PIPE, cwd="/")
+        if p.pid == pid:
+            p.stdout.readline()
+            return p
+        end(p)
+    return None
+
+
+def reused():
+    with Place() as place, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        p = subprocess.Popen([PYTHON, "-c", SLEEPS], stdout=subprocess.PIPE, cwd="/")
+        p.stdout.readline()
+        listener.bind(str(place.run / "sample.sock"))
+        listener.listen(1)
+        proc = subprocess.Popen([find("aon-sample"), "--run-dir", str(place.run), "--cpu-percent", "50"])
+        sock = listener.accept()[0]
+        said = aonsample.Said()
+
+        def seen(name):
+            said.take(sock.recv(65536))
+            return any(name in said.names(s) for s in said.samples)
+        sock.send(aonsample.targets([(p.pid, p.pid, 100)]))
+        ok(wait_for(lambda: seen("sleeps"), 20), "a process is sampled")
+        end(p)
+        second = again_as(p.pid)
+        if second:
+            wait_for(lambda: seen("nobody"), 2)
+            ok(not seen("second"), "another one that gets its number is not, as nobody asked")
+            sock.send(aonsample.targets([(p.pid, p.pid, 100)]))
+            ok(wait_for(lambda: seen("second"), 20), "until somebody asks for it")
+            end(second)
+        else:
+            skip("a number that is used again", "the kernel gives another one")
+        end(proc)
+        sock.close()
 
 
 if os.geteuid() or not shutil.which("setpriv") or not os.path.exists(PYTHON):
@@ -103,4 +149,5 @@ if int(status_of("self")["CapPrm"], 16) & (1 << 19 | 1 << 2) != 1 << 19 | 1 << 2
 as_service()
 as_root()
 fair()
+reused()
 done()
