@@ -116,7 +116,7 @@ const struct natives_row *natives_at(struct natives *x, const struct native_fram
 	if (at)
 		return &x->row[at - 1];
 	name_of(x, f, &row, name, file);
-	row.hash = fnv_text(hash_mix(fnv_text(FNV_BASIS, name), 2), file);
+	row.hash = fnv_text(hash_mix(fnv_text(FNV_BASIS ^ native_seed(x->n), name), 2), file);
 	if (keep(x, name, &row.name_at) || keep(x, file, &row.file_at) ||
 	    vec_room(&x->row, &x->cap, x->rows + 1, sizeof(row)) ||
 	    map_put(&x->places, key, x->rows + 1))

@@ -29,6 +29,7 @@ struct process {
 	uid_t uid;
 	struct python *py;    /* owned; NULL: none, or not known yet */
 	uint64_t py_ns;       /* when it was looked for */
+	uint64_t seed;        /* of hashes of its names */
 	uint32_t inner;       /* its own number in its PID namespace */
 	struct python_id *id; /* owned: its threads that run Python */
 	size_t ids;
@@ -120,6 +121,7 @@ int process_new(struct process **out, struct native *n, pid_t pid)
 	p->pid = pid;
 	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	p->uid = owner_of(pid);
+	p->seed = native_seed(n);
 	p->stacks = STACKS;
 	p->inner = inner_of(pid, pid);
 	p->id = malloc(PYTHON_THREADS * sizeof(*p->id));
@@ -199,8 +201,10 @@ static void find_python(struct process *p, uint64_t now_ns)
 	python_free(p->py);
 	p->py = NULL;
 	p->ids = 0;
-	if (!python_find(p->pid, python_readv, &p->pid, &o))
+	if (!python_find(p->pid, python_readv, &p->pid, &o)) {
+		o.seed = p->seed;
 		python_new(&p->py, &o);
+	}
 	if (p->native)
 		native_maps(p->native);
 }

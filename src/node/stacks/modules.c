@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "stacks/native_priv.h"
 #include "stacks/rights.h"
 
@@ -44,8 +46,15 @@ int native_new(struct native **out)
 
 	if (!n)
 		return -ENOMEM;
+	if (getrandom(&n->seed, sizeof(n->seed), GRND_NONBLOCK) < 0)
+		n->seed = clock_mono_ns();
 	*out = n;
 	return 0;
+}
+
+uint64_t native_seed(const struct native *n)
+{
+	return n->seed;
 }
 
 void native_free(struct native *n)

@@ -30,6 +30,8 @@ struct native_target;
 
 int native_new(struct native **out);
 void native_free(struct native *n); /* after its targets */
+/* Of hashes of names, another one in each run: who chooses a name cannot choose its hash. */
+uint64_t native_seed(const struct native *n);
 
 /*
  * A process. mem_fd is its /proc/PID/mem, borrowed; -1: process_vm_readv() is used. Its mappings are

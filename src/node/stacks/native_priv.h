@@ -29,6 +29,7 @@ struct module {
 };
 
 struct native {
+	uint64_t seed;
 	struct module *slot[NATIVE_MODULES]; /* owned */
 	uint32_t filled;
 	uint64_t tick;

@@ -185,7 +185,7 @@ static void name_code(struct python *p, struct py_code *c)
 	char text[TEXT + 1];
 
 	text_of(p, c->name, false, text);
-	c->hash = fnv_text(FNV_BASIS, text);
+	c->hash = fnv_text(FNV_BASIS ^ p->o.seed, text);
 	c->name_at = keep(p, text);
 	text_of(p, c->filename, true, text);
 	c->hash = fnv_text(hash_mix(c->hash, 1), text);

@@ -45,6 +45,7 @@ struct python_opts {
 	void *arg;        /* borrowed */
 	uint64_t runtime; /* where its _PyRuntime is */
 	uint32_t version; /* its Py_Version: 0x030b02f0 */
+	uint64_t seed;    /* of hashes of names: strangers choose those */
 };
 
 /* Is the layout of this version known? */

@@ -92,6 +92,18 @@ static void demangles(struct natives *x)
 	native_target_free(t);
 }
 
+/* Who could choose a hash could put its own names into the stacks of others. */
+static void hashes(struct natives *x)
+{
+	struct native_frame f = { .pc = 0x1000, .offset = 0x1000 };
+	struct natives other;
+
+	if (natives_init(&other))
+		t_skip_all("no memory");
+	T_OK(natives_at(x, &f)->hash != natives_at(&other, &f)->hash, "nobody can know a hash");
+	natives_fini(&other);
+}
+
 int main(void)
 {
 	struct natives natives;
@@ -119,6 +131,7 @@ int main(void)
 	x.n = SWIRE_STACKS;
 	T_OK(intern_full(&x) && stack_at(&x, other, ++at, S) == 0, "until there are none");
 	demangles(&natives);
+	hashes(&natives);
 	process_free(greedy);
 	process_free(other);
 	intern_fini(&x);
