@@ -18,6 +18,8 @@
 
 #define AGAIN_NS 1000000000ull /* what was not there is looked for again after */
 #define OTHERS   4u
+#define WAIT_MAX_NS \
+	(32 * AGAIN_NS) /* for an interpreter: most programs that have none never will */
 #define STACKS   4096.0 /* new ones of a process at once, */
 #define STACKS_S 2.0    /* and further ones a second */
 #define PAGE     4096u
@@ -28,7 +30,8 @@ struct process {
 	int pidfd; /* owned; -1: the kernel has none */
 	uid_t uid;
 	struct python *py;    /* owned; NULL: none, or not known yet */
-	uint64_t py_ns;       /* when it was looked for */
+	uint64_t py_ns;       /* when it was looked for, */
+	uint64_t py_wait_ns;  /* and how long not again */
 	uint64_t seed;        /* of hashes of its names */
 	uint32_t inner;       /* its own number in its PID namespace */
 	struct python_id *id; /* owned: its threads that run Python */
@@ -122,6 +125,7 @@ int process_new(struct process **out, struct native *n, pid_t pid)
 	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	p->uid = owner_of(pid);
 	p->seed = native_seed(n);
+	p->py_wait_ns = AGAIN_NS;
 	p->stacks = STACKS;
 	p->inner = inner_of(pid, pid);
 	p->id = malloc(PYTHON_THREADS * sizeof(*p->id));
@@ -195,7 +199,7 @@ static void find_python(struct process *p, uint64_t now_ns)
 {
 	struct python_opts o;
 
-	if (p->py_ns && now_ns - p->py_ns < AGAIN_NS)
+	if (p->py_ns && now_ns - p->py_ns < p->py_wait_ns)
 		return;
 	p->py_ns = now_ns;
 	python_free(p->py);
@@ -207,6 +211,9 @@ static void find_python(struct process *p, uint64_t now_ns)
 	}
 	if (p->native)
 		native_maps(p->native);
+	p->py_wait_ns = p->py                         ? AGAIN_NS
+			: p->py_wait_ns < WAIT_MAX_NS ? 2 * p->py_wait_ns
+						      : WAIT_MAX_NS;
 }
 
 /* -EAGAIN: they were looked for just now. */
