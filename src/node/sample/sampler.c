@@ -17,9 +17,10 @@
 #define BATCH_NS  200000000ull
 #define STATUS_NS 1000000000ull
 #define TOGETHER \
-	300000ull    /* ns: those that are due so soon are looked at now: one waking for all */
-#define SLOWEST 0.02 /* of the rates that were asked for */
-#define REST_NS 60000000000ull /* a user whose threads cost too much even so is left alone for */
+	300000ull       /* ns: those that are due so soon are looked at now: one waking for all */
+#define SLOWEST    0.02 /* of the rates that were asked for */
+#define CODE_BYTES (24u << 20)
+#define REST_NS    60000000000ull /* a user whose threads cost too much even so is left alone for */
 
 struct target {
 	struct thread thread;
@@ -358,6 +359,18 @@ static void say_reason(struct sampler *s)
 	}
 }
 
+/* What is remembered of the code of all processes is bounded: those with most forget it. */
+static void bound_memory(struct sampler *s)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < s->processes; i++)
+		sum += python_bytes(process_python(s->process[i]));
+	for (size_t i = 0; sum > CODE_BYTES && i < s->processes; i++)
+		if (python_bytes(process_python(s->process[i])) > CODE_BYTES / s->processes)
+			python_forget(process_python(s->process[i]));
+}
+
 /* --- a sample --- */
 
 static void add_sample(struct sampler *s, struct thread *t, uint32_t centihertz, struct look *look,
@@ -433,6 +446,7 @@ uint64_t sampler_run(struct sampler *s, uint64_t now_ns)
 		send_batch(s, now_ns);
 	if (now_ns >= s->status_ns) {
 		govern(s, now_ns);
+		bound_memory(s);
 		say_reason(s);
 		send_status(s, now_ns);
 	}

@@ -53,6 +53,8 @@ bool python_known(uint32_t version);
 /* -ENOENT: an interpreter that is not known, or none. -ENOMEM. */
 int python_new(struct python **out, const struct python_opts *o);
 void python_free(struct python *p);
+size_t python_bytes(const struct python *p); /* that it remembers of code; NULL: 0 */
+void python_forget(struct python *p);        /* all of that: it is read again */
 
 /* --- its threads --- */
 

@@ -224,6 +224,9 @@ static void honest(bool free_build)
 	T_OK(s.gil == BASE + GIL && s.holder == BASE + THREAD, "and who has the lock");
 	reads = 0;
 	T_OK(is(WHOLE, 0) && reads == 1, "from the second sample on by one read (%u)", reads);
+	T_OK(python_bytes(py) > 1000, "it remembers code");
+	python_forget(py);
+	T_OK(!python_bytes(py) && is(WHOLE, 0), "and reads again what it was told to forget");
 	put(INTERP + 64 + 4, 1, 4);
 	T_OK(is(WHOLE, SAMPLE_GC), "garbage collection is seen");
 	/* The next call needs another chunk. */
