@@ -29,7 +29,7 @@
 #define AON_SOCKET_NAME     "aond.sock"      /* in the run directory: processes */
 #define AON_ADMIN_NAME      "admin.sock"     /* owner and group: the aon command */
 #define AON_TELEMETRY_NAME  "telemetry.sock" /* owner and group: aon-collect */
-#define AON_SAMPLE_NAME     "sample.sock"    /* owner and group: aon-sample */
+#define AON_SAMPLE_NAME     "sample.sock"    /* owner: aon-sample */
 #define AON_RENDEZVOUS_NAME "gate"
 #define AON_ENV_RUN_DIR     "AON_RUN_DIR"
 #define AON_ENV_OFF         "AON_OFF" /* 1: libaon stays inert */

@@ -13,6 +13,8 @@
 #include "base/clock.h"
 #include "base/file.h"
 
+#define TASKS 4096u /* of a process that are looked through */
+
 int proc_start(pid_t pid, uint64_t *ticks)
 {
 	char path[32], buf[1024], *p;
@@ -179,7 +181,7 @@ pid_t proc_tid_of(pid_t pid, pid_t own_tid)
 		return own_tid; /* it is in our namespace */
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	dir = opendir(path);
-	while (dir && found < 0 && (e = readdir(dir))) {
+	for (uint32_t i = 0; dir && found < 0 && i < TASKS && (e = readdir(dir)); i++) {
 		tid = (pid_t)strtol(e->d_name, NULL, 10);
 		if (tid > 0 && proc_own_tid(pid, tid) == own_tid)
 			found = tid;

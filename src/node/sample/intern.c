@@ -21,6 +21,11 @@ void intern_fini(struct intern *x)
 	x->n = 0;
 }
 
+bool intern_full(const struct intern *x)
+{
+	return x->n >= SWIRE_STACKS;
+}
+
 static uint16_t keep(struct draft *d, const char *s, const char **out)
 {
 	size_t n = strnlen(s, SWIRE_TEXT);
@@ -76,7 +81,7 @@ static void mix(struct intern *x, const struct look *look, struct mixed *m)
 	const struct natives_row *row;
 	size_t n, left = look->py.n;
 
-	natives_begin(x->natives);
+	natives_begin(x->natives, look->native, look->natives);
 	for (size_t i = 0; i < look->natives; i++) {
 		row = natives_at(x->natives, &look->native[i]);
 		eval[i] = row && row->eval;
@@ -156,7 +161,7 @@ int intern_stack(struct intern *x, struct process *p, struct look *look, uint64_
 		return 0;
 	hash = hash_of(x, p, look, &m, now_ns);
 	at = map_find(&x->ids, hash);
-	if (!at && x->n < SWIRE_STACKS) {
+	if (!at && !intern_full(x) && process_new_stack(p, now_ns)) {
 		make(&d, x, p, look, &m, now_ns);
 		n = swire_put_stack(msg, x->n + 1, d.frame, d.n);
 		err = n < 0 ? n : x->send(x->arg, msg, (size_t)n);

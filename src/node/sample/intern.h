@@ -22,10 +22,12 @@ struct intern {
 };
 
 void intern_fini(struct intern *x);
+/* There is no room for further ones: a new connection has room again. */
+bool intern_full(const struct intern *x);
 
 /*
  * The id of the stack of a look, sent if it is new, and the frame that is to blame (UINT32_MAX:
- * none). *id is 0 if there are no frames, or more stacks than SWIRE_STACKS. -errno of send.
+ * none). *id is 0 if there are no frames, or the process has too many new stacks. -errno of send.
  */
 int intern_stack(struct intern *x, struct process *p, struct look *look, uint64_t now_ns,
 		 uint32_t *id, uint32_t *blame);

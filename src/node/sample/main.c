@@ -34,6 +34,8 @@
 
 #define RESCAN_NS 1000000000ull
 #define HZ_MAX    1000.0
+#define STUCK_S \
+	20 /* a look that takes so long hangs: in a file system, in what a program made up */
 
 enum opt_id { RUN_DIR, PID, TID, ALL_THREADS, HZ, SECONDS, STREAM, AS, CPU_PERCENT, OPTS };
 
@@ -108,10 +110,13 @@ static int serve(struct sampler *s, int fd)
 	static const struct swire_fns fns = { .targets = take_targets };
 	static _Alignas(8) char msg[SWIRE_BYTES];
 
-	while (!ends) {
-		uint64_t next = sampler_run(s, clock_mono_ns());
+	/* Who has no number left for a stack ends, too: it is started anew. */
+	while (!ends && !sampler_full(s)) {
+		uint64_t next;
 		ssize_t n;
 
+		alarm(STUCK_S); /* it is killed, and started anew */
+		next = sampler_run(s, clock_mono_ns());
 		if (!sleep_until(fd, next))
 			continue;
 		n = recv(fd, msg, sizeof(msg), MSG_DONTWAIT);
@@ -306,9 +311,10 @@ int main(int argc, char *argv[])
 		o.send = send_socket;
 		o.arg = &fd;
 	}
-	err = set.as ? rights_as(set.as) : 0;
+	err = rights_sampler(set.as);
 	if (err < 0) {
-		fprintf(stderr, "aon-sample: cannot run as %s: %s\n", set.as, strerror(-err));
+		fprintf(stderr, "aon-sample: cannot run as %s: %s\n", set.as ? set.as : "nobody",
+			strerror(-err));
 		return 1;
 	}
 	if (set.run_dir) { /* giving up rights undoes it: so here */

@@ -19,12 +19,15 @@ struct natives {
 	size_t rows, cap;
 	char *text; /* owned; room for text_cap */
 	size_t text_n, text_cap;
+	size_t learned;    /* names that were demangled, and are kept for good */
+	uint64_t quiet_ns; /* no name is demangled before */
 };
 
 int natives_init(struct natives *x);
 void natives_fini(struct natives *x);
 
-/* Makes room, so that rows of one stack stay valid until the next call of this. */
-void natives_begin(struct natives *x);
+/* Makes room, so that rows of this stack stay valid until the next call, and demangles its new names: a
+ * child process does that, one for all of them. */
+void natives_begin(struct natives *x, const struct native_frame *f, size_t n);
 /* NULL: no memory. */
 const struct natives_row *natives_at(struct natives *x, const struct native_frame *f);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
@@ -16,9 +17,10 @@
 #define BATCH_NS  200000000ull
 #define STATUS_NS 1000000000ull
 #define TOGETHER \
-	300000ull    /* ns: those that are due so soon are looked at now: one waking for all */
-#define SLOWEST 0.02 /* of the rates that were asked for */
-#define GONE_NS 5000000000ull
+	300000ull       /* ns: those that are due so soon are looked at now: one waking for all */
+#define SLOWEST    0.02 /* of the rates that were asked for */
+#define CODE_BYTES (24u << 20)
+#define REST_NS    60000000000ull /* a user whose threads cost too much even so is left alone for */
 
 struct target {
 	struct thread thread;
@@ -29,6 +31,14 @@ struct target {
 	bool kept;                    /* it is in the new list, too */
 };
 
+/* Whose processes they are. */
+struct user {
+	uid_t uid;
+	uint64_t took_ns; /* for looks at its threads, since the last status */
+	double scale;     /* of its rates */
+	uint64_t rest_ns; /* nothing before */
+};
+
 struct sampler {
 	struct sampler_opts o;
 	struct natives natives;
@@ -37,6 +47,8 @@ struct sampler {
 	size_t targets;
 	struct process **process; /* owned */
 	size_t processes;
+	struct user *user; /* owned */
+	size_t users;
 
 	struct swire_sample batch[BATCH];
 	size_t n;
@@ -44,7 +56,6 @@ struct sampler {
 	uint64_t samples, missed, random;
 	uint64_t cpu_ns, cpu_at_ns; /* at the last status */
 	double use;                 /* of a CPU, lately */
-	double scale;               /* of all rates */
 	char reason[256];
 };
 
@@ -60,7 +71,6 @@ int sampler_new(struct sampler **out, const struct sampler_opts *o)
 		return -ENOMEM;
 	}
 	s->intern = (struct intern){ .send = o->send, .arg = o->arg, .natives = &s->natives };
-	s->scale = 1;
 	*out = s;
 	return 0;
 }
@@ -77,6 +87,7 @@ void sampler_free(struct sampler *s)
 	natives_fini(&s->natives);
 	free(s->target);
 	free(s->process);
+	free(s->user);
 	free(s);
 }
 
@@ -89,10 +100,29 @@ static double random_of(struct sampler *s)
 	return (double)(hash_mix(s->o.seed, s->random) >> 11) * 0x1p-53;
 }
 
+/* NULL: no memory. */
+static struct user *user_of(struct sampler *s, uid_t uid)
+{
+	for (size_t i = 0; i < s->users; i++)
+		if (s->user[i].uid == uid)
+			return &s->user[i];
+	if (vec_more(&s->user, s->users, sizeof(*s->user)))
+		return NULL;
+	s->user[s->users] = (struct user){ .uid = uid, .scale = 1 };
+	return &s->user[s->users++];
+}
+
+static double scale_of(struct sampler *s, const struct target *t)
+{
+	const struct user *u = t->thread.of ? user_of(s, process_uid(t->thread.of)) : NULL;
+
+	return u ? u->scale : 1;
+}
+
 /* The next moment: anywhere in the period behind the last one. */
 static void plan(struct sampler *s, struct target *t, uint64_t now_ns)
 {
-	double period = 1e11 / (t->centihertz ? t->centihertz : 1) / s->scale;
+	double period = 1e11 / (t->centihertz ? t->centihertz : 1) / scale_of(s, t);
 	uint64_t end = t->start_ns + t->period_ns;
 
 	if (now_ns > end + (uint64_t)period) { /* it came too late for whole periods */
@@ -109,7 +139,7 @@ static void plan(struct sampler *s, struct target *t, uint64_t now_ns)
 static struct process *process_of(struct sampler *s, pid_t pid)
 {
 	for (size_t i = 0; i < s->processes; i++)
-		if (process_pid(s->process[i]) == pid)
+		if (process_pid(s->process[i]) == pid && !process_gone(s->process[i]))
 			return s->process[i];
 	return NULL;
 }
@@ -156,7 +186,7 @@ static void take_target(struct sampler *s, const struct swire_target *want, stru
 	struct target *old = target_of(s->target, s->targets, (pid_t)want->pid, (pid_t)want->tid);
 	struct process *p;
 
-	if (old && !old->kept) {
+	if (old && !old->kept && !process_gone(old->thread.of)) {
 		*to = *old;
 		old->kept = true;
 	} else {
@@ -203,6 +233,11 @@ size_t sampler_threads(struct sampler *s, pid_t pid, uint64_t now_ns, pid_t *out
 	return p ? process_threads(p, now_ns, out, cap) : 0;
 }
 
+bool sampler_full(const struct sampler *s)
+{
+	return intern_full(&s->intern);
+}
+
 size_t sampler_alive(const struct sampler *s)
 {
 	size_t n = 0;
@@ -210,6 +245,20 @@ size_t sampler_alive(const struct sampler *s)
 	for (size_t i = 0; i < s->targets; i++)
 		n += s->target[i].due_ns != UINT64_MAX;
 	return n;
+}
+
+/* --- its own cost --- */
+
+/* With that of the children that demangle. */
+static uint64_t cost_ns(void)
+{
+	struct rusage r;
+
+	if (getrusage(RUSAGE_CHILDREN, &r) < 0)
+		return clock_cpu_ns();
+	return clock_cpu_ns() +
+	       1000ull * ((uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000u +
+			  (uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec));
 }
 
 /* --- messages --- */
@@ -228,7 +277,7 @@ static void send_batch(struct sampler *s, uint64_t now_ns)
 static void send_status(struct sampler *s, uint64_t now_ns)
 {
 	static char msg[SWIRE_BYTES];
-	struct swire_status st = { .cpu_ns = clock_cpu_ns(),
+	struct swire_status st = { .cpu_ns = cost_ns(),
 				   .samples = s->samples,
 				   .missed = s->missed,
 				   .reason = s->reason,
@@ -240,11 +289,48 @@ static void send_status(struct sampler *s, uint64_t now_ns)
 	s->status_ns = now_ns + STATUS_NS;
 }
 
-/* --- its own cost --- */
+/* --- its budget --- */
+
+static double bounded(double scale)
+{
+	return scale < SLOWEST ? SLOWEST : scale > 1 ? 1 : scale;
+}
+
+/*
+ * Above the limit those users pay that use more than an equal part of it: a program that is dear to look
+ * at, by mistake or not, is not to cost others their samples.
+ */
+static void share_out(struct sampler *s, uint64_t now_ns)
+{
+	uint64_t all = 0, users = 0;
+
+	for (size_t i = 0; i < s->users; i++) {
+		all += s->user[i].took_ns;
+		users += s->user[i].took_ns > 0;
+	}
+	for (size_t i = s->users; i-- > 0;) {
+		struct user *u = &s->user[i];
+		double part = all ? (double)u->took_ns / (double)all * s->use : 0;
+		double fair = s->o.cpu_share / (double)(users ? users : 1);
+
+		if (!u->took_ns && u->scale == 1 && now_ns > u->rest_ns) { /* it may be gone */
+			*u = s->user[--s->users];
+			continue;
+		}
+		u->took_ns = 0;
+		if (s->use < 0.7 * s->o.cpu_share) {
+			u->scale = bounded(1.25 * u->scale);
+		} else if (s->use > s->o.cpu_share && part > fair) {
+			if (u->scale <= SLOWEST)
+				u->rest_ns = now_ns + REST_NS;
+			u->scale = bounded(u->scale * 0.9 * fair / part);
+		}
+	}
+}
 
 static void govern(struct sampler *s, uint64_t now_ns)
 {
-	uint64_t cpu = clock_cpu_ns();
+	uint64_t cpu = cost_ns();
 
 	if (s->cpu_at_ns && now_ns > s->cpu_at_ns) {
 		double use = (double)(cpu - s->cpu_ns) / (double)(now_ns - s->cpu_at_ns);
@@ -253,13 +339,8 @@ static void govern(struct sampler *s, uint64_t now_ns)
 	}
 	s->cpu_ns = cpu;
 	s->cpu_at_ns = now_ns;
-	if (s->o.cpu_share <= 0)
-		return;
-	if (s->use > s->o.cpu_share)
-		s->scale *= 0.9 * s->o.cpu_share / s->use;
-	else if (s->use < 0.7 * s->o.cpu_share)
-		s->scale *= 1.25;
-	s->scale = s->scale < SLOWEST ? SLOWEST : s->scale > 1 ? 1 : s->scale;
+	if (s->o.cpu_share > 0)
+		share_out(s, now_ns);
 }
 
 static void say_reason(struct sampler *s)
@@ -276,6 +357,18 @@ static void say_reason(struct sampler *s)
 			 why);
 		return;
 	}
+}
+
+/* What is remembered of the code of all processes is bounded: those with most forget it. */
+static void bound_memory(struct sampler *s)
+{
+	size_t sum = 0;
+
+	for (size_t i = 0; i < s->processes; i++)
+		sum += python_bytes(process_python(s->process[i]));
+	for (size_t i = 0; sum > CODE_BYTES && i < s->processes; i++)
+		if (python_bytes(process_python(s->process[i])) > CODE_BYTES / s->processes)
+			python_forget(process_python(s->process[i]));
 }
 
 /* --- a sample --- */
@@ -306,9 +399,10 @@ static void add_sample(struct sampler *s, struct thread *t, uint32_t centihertz,
 static void sample(struct sampler *s, struct target *t, uint64_t now_ns)
 {
 	static struct look look; /* large; a sampler belongs to one thread */
-	uint32_t rate = (uint32_t)(t->centihertz * s->scale + 0.5);
+	uint32_t rate = (uint32_t)(t->centihertz * scale_of(s, t) + 0.5);
 	struct thread *holder;
 
+	rate = rate ? rate : 1;
 	t->err = thread_look(&t->thread, now_ns, &look);
 	if (t->err) {
 		s->missed++;
@@ -322,6 +416,20 @@ static void sample(struct sampler *s, struct target *t, uint64_t now_ns)
 		add_sample(s, holder, rate, &look, SAMPLE_HOLDER, now_ns);
 }
 
+static void pay_and_sample(struct sampler *s, struct target *t)
+{
+	struct user *u = user_of(s, process_uid(t->thread.of));
+	uint64_t now = clock_mono_ns();
+
+	if (u && now < u->rest_ns) {
+		s->missed++;
+		return;
+	}
+	sample(s, t, now);
+	if (u)
+		u->took_ns += clock_mono_ns() - now;
+}
+
 uint64_t sampler_run(struct sampler *s, uint64_t now_ns)
 {
 	uint64_t next;
@@ -332,12 +440,13 @@ uint64_t sampler_run(struct sampler *s, uint64_t now_ns)
 		if (t->due_ns > now_ns + TOGETHER)
 			continue;
 		plan(s, t, now_ns);
-		sample(s, t, clock_mono_ns());
+		pay_and_sample(s, t);
 	}
 	if (now_ns >= s->flush_ns)
 		send_batch(s, now_ns);
 	if (now_ns >= s->status_ns) {
 		govern(s, now_ns);
+		bound_memory(s);
 		say_reason(s);
 		send_status(s, now_ns);
 	}

@@ -4,7 +4,8 @@
  * saw in messages of wire.h.
  *
  * A moment is uniform in each period: programs that go on in step with a clock are not always met at
- * the same place. What it costs is bounded: above its share of a CPU all rates go down.
+ * the same place. What it costs is bounded: above its share of a CPU rates go down, of those users
+ * whose threads cost most.
  */
 #pragma once
 
@@ -32,4 +33,5 @@ void sampler_flush(struct sampler *s, uint64_t now_ns);
 
 /* Threads of the targets' process that run Python; `pid` must have a target. */
 size_t sampler_threads(struct sampler *s, pid_t pid, uint64_t now_ns, pid_t *out, size_t cap);
+bool sampler_full(const struct sampler *s);    /* it knows no new stacks: begin anew */
 size_t sampler_alive(const struct sampler *s); /* targets that are not gone */

@@ -4,9 +4,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "base/map.h"
 #include "base/num.h"
@@ -14,13 +18,21 @@
 
 #define AGAIN_NS 1000000000ull /* what was not there is looked for again after */
 #define OTHERS   4u
+#define WAIT_MAX_NS \
+	(32 * AGAIN_NS) /* for an interpreter: most programs that have none never will */
+#define STACKS   4096.0 /* new ones of a process at once, */
+#define STACKS_S 2.0    /* and further ones a second */
 #define PAGE     4096u
 #define STACK    8u /* pages of a stack that are copied */
 
 struct process {
 	pid_t pid;
+	int pidfd; /* owned; -1: the kernel has none */
+	uid_t uid;
 	struct python *py;    /* owned; NULL: none, or not known yet */
-	uint64_t py_ns;       /* when it was looked for */
+	uint64_t py_ns;       /* when it was looked for, */
+	uint64_t py_wait_ns;  /* and how long not again */
+	uint64_t seed;        /* of hashes of its names */
 	uint32_t inner;       /* its own number in its PID namespace */
 	struct python_id *id; /* owned: its threads that run Python */
 	size_t ids;
@@ -29,6 +41,8 @@ struct process {
 	uint64_t outer_ns;
 	struct state_quota quota;
 	struct native_target *native; /* owned; NULL: no memory */
+	double stacks;                /* new ones that it may have, */
+	uint64_t stacks_ns;           /* at this time */
 	struct thread other[OTHERS];  /* .of NULL: free */
 	uint32_t next_other;
 };
@@ -92,6 +106,15 @@ static pid_t outer_of(struct process *p, uint32_t inner, uint64_t now_ns)
 
 /* --- processes --- */
 
+static uid_t owner_of(pid_t pid)
+{
+	struct stat st = { .st_uid = 0 };
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return stat(path, &st) < 0 ? 0 : st.st_uid;
+}
+
 int process_new(struct process **out, struct native *n, pid_t pid)
 {
 	struct process *p = calloc(1, sizeof(*p));
@@ -99,11 +122,18 @@ int process_new(struct process **out, struct native *n, pid_t pid)
 	if (!p)
 		return -ENOMEM;
 	p->pid = pid;
+	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	p->uid = owner_of(pid);
+	p->seed = native_seed(n);
+	p->py_wait_ns = AGAIN_NS;
+	p->stacks = STACKS;
 	p->inner = inner_of(pid, pid);
 	p->id = malloc(PYTHON_THREADS * sizeof(*p->id));
 	if (!p->inner || !p->id) {
 		int err = p->id ? -ESRCH : -ENOMEM;
 
+		if (p->pidfd >= 0)
+			close(p->pidfd);
 		free(p->id);
 		free(p);
 		return err;
@@ -121,6 +151,8 @@ void process_free(struct process *p)
 	for (size_t i = 0; i < OTHERS; i++)
 		thread_close(&p->other[i]);
 	quota_close(&p->quota);
+	if (p->pidfd >= 0)
+		close(p->pidfd);
 	map_fini(&p->outer);
 	native_target_free(p->native);
 	python_free(p->py);
@@ -133,9 +165,33 @@ pid_t process_pid(const struct process *p)
 	return p->pid;
 }
 
+bool process_gone(const struct process *p)
+{
+	struct pollfd f = { .fd = p->pidfd, .events = POLLIN };
+
+	return p->pidfd >= 0 && poll(&f, 1, 0) > 0;
+}
+
+uid_t process_uid(const struct process *p)
+{
+	return p->uid;
+}
+
 struct python *process_python(struct process *p)
 {
 	return p->py;
+}
+
+bool process_new_stack(struct process *p, uint64_t now_ns)
+{
+	double more = p->stacks_ns ? (double)(now_ns - p->stacks_ns) * 1e-9 * STACKS_S : 0;
+
+	p->stacks = p->stacks + more < STACKS ? p->stacks + more : STACKS;
+	p->stacks_ns = now_ns;
+	if (p->stacks < 1)
+		return false;
+	p->stacks -= 1;
+	return true;
 }
 
 /* Its interpreter is another after an exec. */
@@ -143,16 +199,21 @@ static void find_python(struct process *p, uint64_t now_ns)
 {
 	struct python_opts o;
 
-	if (p->py_ns && now_ns - p->py_ns < AGAIN_NS)
+	if (p->py_ns && now_ns - p->py_ns < p->py_wait_ns)
 		return;
 	p->py_ns = now_ns;
 	python_free(p->py);
 	p->py = NULL;
 	p->ids = 0;
-	if (!python_find(p->pid, python_readv, &p->pid, &o))
+	if (!python_find(p->pid, python_readv, &p->pid, &o)) {
+		o.seed = p->seed;
 		python_new(&p->py, &o);
+	}
 	if (p->native)
 		native_maps(p->native);
+	p->py_wait_ns = p->py                         ? AGAIN_NS
+			: p->py_wait_ns < WAIT_MAX_NS ? 2 * p->py_wait_ns
+						      : WAIT_MAX_NS;
 }
 
 /* -EAGAIN: they were looked for just now. */
@@ -337,5 +398,6 @@ int thread_look(struct thread *t, uint64_t now_ns, struct look *out)
 			out->holder = 0;
 		out->detail = (uint32_t)out->holder;
 	}
-	return 0;
+	/* Memory is read by the number: was it still this process's? */
+	return process_gone(t->of) ? -ESRCH : 0;
 }

@@ -37,7 +37,12 @@ struct look {
 int process_new(struct process **out, struct native *n, pid_t pid);
 void process_free(struct process *p);
 pid_t process_pid(const struct process *p);
+uid_t process_uid(const struct process *p);       /* who pays for it */
+bool process_gone(const struct process *p);       /* its number may be another's by now */
 struct python *process_python(struct process *p); /* NULL: none */
+/* May it have one more new stack? All processes share their number: code that is made up all the time, by
+ * mistake or not, is not to use them up. */
+bool process_new_stack(struct process *p, uint64_t now_ns);
 /* Threads that run Python, as our PID namespace counts; at most `cap`. */
 size_t process_threads(struct process *p, uint64_t now_ns, pid_t *out, size_t cap);
 /* A thread that is not sampled itself: the holder of the GIL. NULL: no memory. */

@@ -31,7 +31,7 @@
 #define SWIRE_VERSION 1u
 #define SWIRE_BYTES   65536u /* of the longest message */
 #define SWIRE_TARGETS 1024u  /* threads of one list */
-#define SWIRE_STACKS  65536u /* stacks of one connection; further ones are sent as stack 0 */
+#define SWIRE_STACKS  65536u /* stacks of one connection */
 #define SWIRE_TEXT    511u   /* bytes of a name or a file */
 #define SWIRE_REASON  255u
 #define SWIRE_HZ_MAX  1000u

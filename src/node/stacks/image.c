@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#define SEGMENTS 256u
 #define SECTIONS 4096u
 #define NOTES    4096u /* bytes of a note segment that are looked at */
 #define PAGE     4096u
@@ -86,7 +87,7 @@ static void read_id(struct image *i, const Elf64_Phdr *ph)
 
 static int read_segments(struct image *i, const Elf64_Ehdr *eh)
 {
-	for (size_t k = 0; k < eh->e_phnum; k++) {
+	for (size_t k = 0; k < eh->e_phnum && k < SEGMENTS; k++) {
 		Elf64_Phdr ph;
 		int err = image_read(i, eh->e_phoff + k * sizeof(ph), &ph, sizeof(ph));
 

@@ -103,7 +103,7 @@ static int add(struct native_target *t, const struct line_of *l, uint64_t head)
 	struct mapping *last = t->maps ? &t->map[t->maps - 1] : NULL;
 	bool shared = last && !strcmp(t->paths + last->path, l->path);
 
-	if (t->maps == NATIVE_MAPS)
+	if (t->maps == NATIVE_MAPS || (!shared && t->paths_len + len > NATIVE_PATHS))
 		return 0;
 	if (vec_room(&t->map, &t->maps_cap, t->maps + 1, sizeof(*t->map)) ||
 	    vec_room(&t->paths, &t->paths_cap, t->paths_len + len, 1))

@@ -5,13 +5,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "stacks/native_priv.h"
+#include "stacks/rights.h"
 
-#define HEAD 4096u          /* bytes of a file that are compared with the process */
-#define VDSO (256ull << 10) /* bytes that one has at most */
+#define HEAD  4096u          /* bytes of a file that are compared with the process */
+#define VDSO  (256ull << 10) /* bytes that one has at most */
+#define ENTRY 24u            /* bytes of a symbol in a file */
 
 struct module *module_get(struct native *n, uint32_t id)
 {
@@ -40,8 +46,15 @@ int native_new(struct native **out)
 
 	if (!n)
 		return -ENOMEM;
+	if (getrandom(&n->seed, sizeof(n->seed), GRND_NONBLOCK) < 0)
+		n->seed = clock_mono_ns();
 	*out = n;
 	return 0;
+}
+
+uint64_t native_seed(const struct native *n)
+{
+	return n->seed;
 }
 
 void native_free(struct native *n)
@@ -70,16 +83,19 @@ static bool same_file(const struct native_target *t, const struct mapping *m, in
 /* First as a name alone: opening a device or a pipe could do something. */
 static int open_regular(const char *path)
 {
-	int name = open(path, O_PATH | O_CLOEXEC), fd = -1;
 	char again[40];
 	struct stat st;
+	int name, fd = -1;
 
-	if (name < 0)
-		return -errno;
+	rights_search(true);
+	name = open(path, O_PATH | O_CLOEXEC);
 	snprintf(again, sizeof(again), "/proc/self/fd/%d", name);
-	if (fstat(name, &st) == 0 && S_ISREG(st.st_mode))
+	/* What is empty is no module, but may be a file of /proc that reading changes. */
+	if (name >= 0 && fstat(name, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0)
 		fd = open(again, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	close(name);
+	rights_search(false);
+	if (name >= 0)
+		close(name);
 	return fd < 0 ? -ENOENT : fd;
 }
 
@@ -100,13 +116,18 @@ static int open_mapped(const struct native_target *t, const struct mapping *m)
 	return open_regular(path);
 }
 
-static int open_vdso(const struct native_target *t, const struct mapping *m, struct image *out)
+/* Our own: the kernel gave all of them the same, and a process may have written to its own since. */
+static int open_vdso(const struct mapping *m, struct image *out)
 {
+	void *ours = (void *)(uintptr_t)getauxval(AT_SYSINFO_EHDR);
 	uint64_t size = m->end - m->start;
-	unsigned char *mem = size <= VDSO ? malloc((size_t)size) : NULL;
-	int err = mem ? target_read(t, m->start, mem, (size_t)size) : -ENOMEM;
+	unsigned char *mem = ours && size <= VDSO ? malloc((size_t)size) : NULL;
+	struct iovec to = { mem, (size_t)size }, from = { ours, (size_t)size };
+	int err = mem ? -ENOEXEC : -ENOMEM;
 
-	err = err ? err : image_wrap(out, mem, (size_t)size);
+	/* Not by memcpy(): a larger one is not ours. */
+	if (mem && process_vm_readv(getpid(), &to, 1, &from, 1, 0) == (ssize_t)size)
+		err = image_wrap(out, mem, (size_t)size);
 	if (err)
 		free(mem);
 	return err;
@@ -125,17 +146,16 @@ static int open_file(const struct native_target *t, const struct mapping *m, str
 		close(fd);
 		return err;
 	}
-	if (!out->img.id_len) {
-		out->file[0] = st.st_dev;
-		out->file[1] = st.st_ino;
-		out->file[2] = (uint64_t)st.st_mtim.tv_sec;
-		out->file[3] = (uint64_t)st.st_mtim.tv_nsec;
-	}
+	out->file[0] = st.st_dev;
+	out->file[1] = st.st_ino;
+	out->file[2] = (uint64_t)st.st_mtim.tv_sec;
+	out->file[3] = (uint64_t)st.st_mtim.tv_nsec;
 	return 0;
 }
 
 /* --- keeping --- */
 
+/* Not by the build-id alone: anybody can write a file that has that of a library, and other symbols. */
 static bool same(const struct module *a, const struct module *b)
 {
 	return a->img.id_len == b->img.id_len && a->img.size == b->img.size &&
@@ -187,7 +207,7 @@ static struct module *find(struct native_target *t, struct mapping *m)
 	if (!new->path)
 		err = -ENOMEM;
 	else if (!strcmp(path, "[vdso]"))
-		err = open_vdso(t, m, &new->img);
+		err = open_vdso(m, &new->img);
 	else
 		err = path[0] == '/' ? open_file(t, m, new) : -ENOENT;
 	if (err) {
@@ -241,7 +261,13 @@ static void make_room(struct native *n, const struct module *for_, size_t need)
 const struct symbols *module_symbols(struct native *n, struct module *m)
 {
 	if (!m->syms_tried) {
+		const struct image *i = &m->img;
+		uint64_t rows = (i->full.table.size ? i->full : i->dynamic).table.size / ENTRY;
+
 		m->syms_tried = true;
+		/* Before it is read, too: it is as large while it is read. */
+		rows = rows < SYMBOLS_MAX ? rows : SYMBOLS_MAX;
+		make_room(n, m, (size_t)rows * sizeof(struct symbol));
 		if (symbols_read(&m->syms, &m->img) < 0)
 			return NULL;
 		make_room(n, m, symbols_bytes(&m->syms));

@@ -3,7 +3,7 @@
  * native.h - native frames of threads of other processes, from registers and a copy of the stack.
  *
  * A struct native serves all processes of a node: modules (ELF files), unwind rules and symbol
- * tables are kept once, by build-id, however many processes map them. All of its memory is bounded:
+ * tables are kept once, however many processes map the same file. All of its memory is bounded:
  * what was used longest ago is dropped and read again when it is needed. It belongs to one thread.
  *
  * Files are read with pread() and never mapped, so that a file that is cut short while it is read
@@ -30,6 +30,8 @@ struct native_target;
 
 int native_new(struct native **out);
 void native_free(struct native *n); /* after its targets */
+/* Of hashes of names, another one in each run: who chooses a name cannot choose its hash. */
+uint64_t native_seed(const struct native *n);
 
 /*
  * A process. mem_fd is its /proc/PID/mem, borrowed; -1: process_vm_readv() is used. Its mappings are

@@ -14,13 +14,14 @@
 #define NATIVE_CALLS   16384u      /* places behind calls that are remembered */
 #define NATIVE_SYMBOLS (24u << 20) /* bytes of all symbol tables */
 #define NATIVE_LINES   (32u << 20) /* bytes of debug information that children have read */
-#define NATIVE_MAPS    8192u       /* mappings with code, of a process */
+#define NATIVE_MAPS    8192u       /* mappings with code, of a process, */
+#define NATIVE_PATHS   (1u << 20)  /* and bytes of their paths */
 
 struct module {
 	uint32_t id;   /* its slot, and above it how often slots were filled */
 	uint64_t used; /* by the node's tick */
 	struct image img;
-	uint64_t file[4]; /* device, inode, time of change; 0: it has a build-id */
+	uint64_t file[4]; /* device, inode, time of change; 0: the vdso */
 	char *path;       /* owned */
 	struct symbols syms;
 	struct lines *lines; /* owned; NULL: none, or not read */
@@ -28,6 +29,7 @@ struct module {
 };
 
 struct native {
+	uint64_t seed;
 	struct module *slot[NATIVE_MODULES]; /* owned */
 	uint32_t filled;
 	uint64_t tick;

@@ -118,6 +118,23 @@ void py_codes_clear(struct python *p)
 	p->text_n = 1; /* 0 says: not read */
 }
 
+size_t python_bytes(const struct python *p)
+{
+	return p ? (p->codes.cap + p->lines.cap) * sizeof(*p->codes.slot) +
+			       p->code_cap * sizeof(*p->code) + p->text_cap
+		 : 0;
+}
+
+void python_forget(struct python *p)
+{
+	free(p->code);
+	free(p->text);
+	p->code = NULL;
+	p->text = NULL;
+	p->code_cap = p->text_cap = 0;
+	py_codes_clear(p);
+}
+
 static bool parse(const struct python *p, const unsigned char *raw, struct py_code *c)
 {
 	const struct py_layout *l = &p->l;
@@ -185,7 +202,7 @@ static void name_code(struct python *p, struct py_code *c)
 	char text[TEXT + 1];
 
 	text_of(p, c->name, false, text);
-	c->hash = fnv_text(FNV_BASIS, text);
+	c->hash = fnv_text(FNV_BASIS ^ p->o.seed, text);
 	c->name_at = keep(p, text);
 	text_of(p, c->filename, true, text);
 	c->hash = fnv_text(hash_mix(c->hash, 1), text);

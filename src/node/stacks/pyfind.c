@@ -20,9 +20,10 @@
 
 #define PHDRS   64u
 #define DYNS    128u
-#define CHAIN   4096u /* symbols of one bucket */
+#define CHAIN   256u /* symbols of one bucket */
 #define PIECES  128u
-#define MAPS    65536u /* lines */
+#define MAPS    65536u /* lines, */
+#define IMAGES  16u    /* and files among them that may be an interpreter */
 #define VERSION "Py_Version"
 #define RUNTIME "_PyRuntime"
 
@@ -169,16 +170,18 @@ static bool parse_map(char *line, struct mapping *m)
 	return num_digits(at + 1, 16, &m->offset) != NULL;
 }
 
+/* Not "_json.cpython-311.so": a program has hundreds of those. */
 static bool may_be(const char *path, const char *exe)
 {
 	const char *slash = strrchr(path, '/');
 
-	return strstr(slash ? slash : path, "python") || !strcmp(path, exe);
+	return strstr(slash ? slash : path, "python3") || !strcmp(path, exe);
 }
 
 int python_find(pid_t pid, python_read_fn *read, void *arg, struct python_opts *out)
 {
 	char path[64], exe[PATH_MAX], *line = NULL;
+	uint32_t images = IMAGES;
 	struct mapping m;
 	size_t cap = 0;
 	ssize_t n;
@@ -192,9 +195,11 @@ int python_find(pid_t pid, python_read_fn *read, void *arg, struct python_opts *
 	f = fopen(path, "re");
 	if (!f)
 		return errno == ENOENT ? -ESRCH : -errno;
-	for (uint32_t i = 0; err && i < MAPS && getline(&line, &cap, f) > 0; i++)
-		if (parse_map(line, &m) && !m.offset && may_be(m.path, exe))
+	for (uint32_t i = 0; err && images && i < MAPS && getline(&line, &cap, f) > 0; i++)
+		if (parse_map(line, &m) && !m.offset && may_be(m.path, exe)) {
 			err = python_at(m.start, m.path, read, arg, out);
+			images--;
+		}
 	free(line);
 	fclose(f);
 	return err;

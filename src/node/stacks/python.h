@@ -45,6 +45,7 @@ struct python_opts {
 	void *arg;        /* borrowed */
 	uint64_t runtime; /* where its _PyRuntime is */
 	uint32_t version; /* its Py_Version: 0x030b02f0 */
+	uint64_t seed;    /* of hashes of names: strangers choose those */
 };
 
 /* Is the layout of this version known? */
@@ -52,6 +53,8 @@ bool python_known(uint32_t version);
 /* -ENOENT: an interpreter that is not known, or none. -ENOMEM. */
 int python_new(struct python **out, const struct python_opts *o);
 void python_free(struct python *p);
+size_t python_bytes(const struct python *p); /* that it remembers of code; NULL: 0 */
+void python_forget(struct python *p);        /* all of that: it is read again */
 
 /* --- its threads --- */
 

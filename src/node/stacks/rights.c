@@ -13,36 +13,88 @@
 
 #include "base/num.h"
 
-static int caps(uint64_t mask)
+#define NOBODY          "65534:65534"
+#define BIT(capability) (1u << (capability))
+#define SEARCH          BIT(CAP_DAC_READ_SEARCH)
+
+/* Both are among the first 32. What is permitted can be made effective later. */
+static int caps(uint32_t effective, uint32_t permitted)
 {
 	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct d[2] = {
-		{ .effective = (uint32_t)mask, .permitted = (uint32_t)mask },
-		{ .effective = (uint32_t)(mask >> 32), .permitted = (uint32_t)(mask >> 32) },
+		{ .effective = effective, .permitted = permitted },
 	};
 
 	return syscall(SYS_capset, &h, d) < 0 ? -errno : 0;
 }
 
-int rights_as(const char *who)
+static uint32_t permitted(void)
+{
+	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct d[2] = { { 0 } };
+
+	return syscall(SYS_capget, &h, d) < 0 ? 0 : d[0].permitted;
+}
+
+/* From root to the user of "UID:GID"; what is permitted stays. 1: that is root; -errno. */
+static int become(const char *who)
 {
 	const char *end;
 	uint64_t uid = num_front(who, &end), gid = *end == ':' ? num_front(end + 1, &end) : 0;
 
 	if (*end)
 		return -EINVAL;
-	if (geteuid() != 0 || uid == 0) /* nothing to give up, or nobody to become */
+	if (uid == 0)
 		return 1;
 	if (prctl(PR_SET_KEEPCAPS, 1) < 0 || setgroups(0, NULL) < 0 ||
 	    setresgid((gid_t)gid, (gid_t)gid, (gid_t)gid) < 0 ||
 	    setresuid((uid_t)uid, (uid_t)uid, (uid_t)uid) < 0)
 		return -errno;
-	return caps(1ull << CAP_SYS_PTRACE);
+	return 0;
+}
+
+int rights_as(const char *who)
+{
+	int err = geteuid() ? 1 : become(who); /* 1: nothing to give up, or nobody to become */
+
+	if (err)
+		return err;
+	return caps(BIT(CAP_SYS_PTRACE), BIT(CAP_SYS_PTRACE));
 }
 
 int rights_drop(void)
 {
-	return caps(0);
+	return caps(0, 0);
+}
+
+/* --- of a sampler --- */
+
+static bool may_search; /* it is permitted, and off outside of rights_search() */
+
+/* Without both capabilities root may look into its own processes by being root, and stays it. */
+int rights_sampler(const char *who)
+{
+	uint32_t both = SEARCH | BIT(CAP_SYS_PTRACE), have = permitted() & both;
+	int err = 1;
+
+	if (geteuid() == 0) {
+		err = have == both ? become(who ? who : NOBODY) : 1;
+		/* In a user namespace there may be no other user. */
+		if (err)
+			return err < 0 && who ? err : 1;
+	}
+	may_search = have == both;
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	return caps(have & ~SEARCH, have);
+}
+
+void rights_search(bool on)
+{
+	int was = errno;
+
+	if (may_search)
+		caps(BIT(CAP_SYS_PTRACE) | (on ? SEARCH : 0), BIT(CAP_SYS_PTRACE) | SEARCH);
+	errno = was;
 }
 
 /* --- why not --- */

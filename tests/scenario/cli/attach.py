@@ -143,6 +143,19 @@ def refused(place):
     return None
 
 
+def strange(place):
+    """What a process calls its files and functions does not reach the terminal as it is."""
+    lib = place.path / "libaon-\x1b[31m.so"
+    lib.write_bytes(b"x" * 4096)
+    code = "import mmap, sys, time\nm = mmap.mmap(open(sys.argv[1]).fileno(), 0, prot=mmap.PROT_READ)\nprint(1, flush=True)\n" \
+           "f = (lambda: time.sleep(1e6))\nf.__code__ = f.__code__.replace(co_name='\\x1b[31mred')\nf()"
+    p = subprocess.Popen([os.path.realpath(sys.executable), "-c", code, str(lib)], stdout=subprocess.PIPE)
+    p.stdout.readline()
+    r = aon(place, "attach", p.pid, "--seconds", 2)
+    ok(r.returncode == 0 and b"31mred" in r.stdout and b"\x1b" not in r.stdout, "escapes in names are not printed", r.stdout)
+    end(p)
+
+
 def stored(place):
     """The store that tests/unit/query/test_where.c makes: 40 % in a loader's code, 30 % each in the loop and behind the GIL."""
     db = place.path / "where.db"
@@ -181,6 +194,7 @@ except FileNotFoundError:
 with Place() as here:
     stored(here)
     refused(here)
+    strange(here)
     named(here)
     live(here)
 done()

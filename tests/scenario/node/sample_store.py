@@ -132,6 +132,7 @@ def hostile():
         p = app(place, "steady", "-r", 100, "-w", stdin=subprocess.PIPE)
         wait_joined(d, p.pid)
         far = time.monotonic_ns() + 10**12
+        ok(os.stat(place.run / "sample.sock").st_mode & 0o777 == 0o600, "only aond's own user, and root, may say what programs do")
         lies = {
             "noise": os.urandom(200),
             "nothing but a head": head(SAMPLES, 5),

@@ -7,10 +7,12 @@
 #include <errno.h>
 #include <execinfo.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -482,6 +484,76 @@ static void stripped(struct native *n)
 	unlink(path);
 }
 
+/* A copy of this program in which deep() is called `name`, mapped; its path is `path`. */
+static void map_copy(char *path, const char *name)
+{
+	static char all[64u << 20];
+	int from = open("/proc/self/exe", O_RDONLY), to = mkstemp(path);
+	ssize_t size = read(from, all, sizeof(all));
+	struct image img = { .loads = 0 };
+
+	for (char *at = all; size > 0 && (at = memmem(at, (size_t)(all + size - at), "\0deep", 6));)
+		memcpy(++at, name, 4);
+	if (size <= 0 || write(to, all, (size_t)size) != size || image_open(&img, to))
+		t_skip_all("this program cannot be copied");
+	for (size_t i = 0; i < img.loads; i++)
+		if (img.load[i].exec)
+			mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, to,
+			     (off_t)(img.load[i].offset & ~4095ull));
+	image_fini(&img);
+	close(from);
+}
+
+/* Who writes a library with the build-id of another one has written its own. */
+static void pretends(struct native *n)
+{
+	char honest[] = "/tmp/honest.XXXXXX", evil[] = "/tmp/pretends.XXXXXX";
+	uint32_t a = 0, b = 0;
+	struct native_target *t;
+
+	map_copy(honest, "deep");
+	map_copy(evil, "evil");
+	if (native_target_new(&t, n, getpid(), -1))
+		t_skip_all("no memory");
+	T_OK(native_symbol(t, "pretends.", "evil", &b) && native_symbol(t, "honest.", "deep", &a) &&
+		     a != b,
+	     "two files with one build-id are two modules");
+	native_target_free(t);
+	unlink(honest);
+	unlink(evil);
+}
+
+/* A process names its files: memory for names is bounded whatever it does. */
+static void long_paths(struct native *n)
+{
+	char top[] = "/tmp/native.XXXXXX", part[201], rm[64];
+	int here = open(".", O_RDONLY | O_DIRECTORY), file[2];
+	struct native_target *t;
+	size_t before;
+
+	memset(part, 'x', 200);
+	part[200] = '\0';
+	if (!mkdtemp(top) || chdir(top))
+		t_skip_all("no folder can be made");
+	for (int i = 0; i < 19 && !mkdir(part, 0700) && !chdir(part); i++)
+		;
+	file[0] = open("a", O_RDWR | O_CREAT, 0600);
+	file[1] = open("b", O_RDWR | O_CREAT, 0600);
+	for (int i = 0; i < 2000; i++)
+		mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, file[i % 2], 0);
+	before = mallinfo2().uordblks + mallinfo2().hblkhd;
+	if (native_target_new(&t, n, getpid(), -1) || native_maps(t))
+		t_skip_all("no memory");
+	before = mallinfo2().uordblks + mallinfo2().hblkhd - before;
+	T_OK(before > 100000 && before < 3u << 20, "2,000 long paths: %zu KiB", before >> 10);
+	native_target_free(t);
+	if (fchdir(here))
+		t_skip_all("no way back");
+	snprintf(rm, sizeof(rm), "rm -rf %s", top);
+	T_OK(!system(rm), "all is tidy again");
+	close(here);
+}
+
 static int child(void)
 {
 	if (write(1, "there\n", 6) < 0)
@@ -540,6 +612,8 @@ int main(int argc, char *argv[])
 		tables(argv[1]);
 	vdso(n);
 	nonsense(n);
+	pretends(n);
+	long_paths(n);
 	mixed();
 	native_free(n);
 	return t_done();

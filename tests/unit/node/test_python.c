@@ -2,7 +2,10 @@
 /* The reader of Python's frames, over memory that is made up: one read a sample, and no lie believed. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "stacks/pyfind.h"
 #include "stacks/pylayout.h"
@@ -221,6 +224,9 @@ static void honest(bool free_build)
 	T_OK(s.gil == BASE + GIL && s.holder == BASE + THREAD, "and who has the lock");
 	reads = 0;
 	T_OK(is(WHOLE, 0) && reads == 1, "from the second sample on by one read (%u)", reads);
+	T_OK(python_bytes(py) > 1000, "it remembers code");
+	python_forget(py);
+	T_OK(!python_bytes(py) && is(WHOLE, 0), "and reads again what it was told to forget");
 	put(INTERP + 64 + 4, 1, 4);
 	T_OK(is(WHOLE, SAMPLE_GC), "garbage collection is seen");
 	/* The next call needs another chunk. */
@@ -329,6 +335,24 @@ static const struct {
 	{ "?", false },
 };
 
+/* A process may map as many files as it likes, and call them what it likes. */
+static void many_interpreters(void)
+{
+	char path[] = "/tmp/python3.XXXXXX", page[4096] = "\177ELF\2";
+	struct python_opts o;
+	int fd = mkstemp(path);
+
+	if (fd < 0 || write(fd, page, sizeof(page)) != (ssize_t)sizeof(page))
+		t_skip_all("no file can be made");
+	for (size_t i = 0; i < 1000; i++)
+		mmap(NULL, sizeof(page), PROT_READ, MAP_PRIVATE, fd, 0);
+	reads = 0;
+	python_find(getpid(), read_mem, NULL, &o);
+	T_OK(reads > 0 && reads < 100, "files that only look like an interpreter: %u reads", reads);
+	unlink(path);
+	close(fd);
+}
+
 int main(void)
 {
 	honest(false);
@@ -337,6 +361,7 @@ int main(void)
 	lies();
 	gone();
 	reused();
+	many_interpreters();
 	for (size_t i = 0; i < T_LEN(paths); i++)
 		T_OK(python_is_user(paths[i].path) == paths[i].user, "%s is %s program's own",
 		     paths[i].path, paths[i].user ? "the" : "not the");

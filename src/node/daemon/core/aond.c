@@ -269,7 +269,7 @@ static int open_sockets(struct aond *d)
 	err = fd < 0 ? fd : telemetry_init(&d->telemetry, d, fd);
 	if (err)
 		goto fini_roster;
-	fd = listen_on(d, "sample", AON_SAMPLE_NAME, 0660, &d->given[3]);
+	fd = listen_on(d, "sample", AON_SAMPLE_NAME, 0600, &d->given[3]);
 	err = fd < 0 ? fd : sampler_init(&d->sampler, d, fd);
 	if (!err)
 		return 0;

@@ -11,15 +11,17 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LAUNCHERS      64u /* tracks of a process that are looked at */
-#define LAUNCHERS_PICK 4u  /* threads of a process that are sampled, at most */
+#define LAUNCHER_NOWHERE UINT32_MAX
+#define LAUNCHERS        64u /* tracks of a process that are looked at */
+#define LAUNCHERS_PICK   4u  /* threads of a process that are sampled, at most */
 
 struct window;
 
 struct launcher {
-	uint32_t track;                /* in the store */
-	uint32_t tid;                  /* as the process calls it; 0: a stream of a GPU */
-	uint32_t host_tid;             /* as we call it; 0: not looked up. Of sampler_targets.c */
+	uint32_t track; /* in the store */
+	uint32_t tid;   /* as the process calls it; 0: a stream of a GPU */
+	uint32_t
+		host_tid; /* as we call it; 0: not looked up, LAUNCHER_NOWHERE: in vain. Of sampler_targets.c */
 	double launches, ranges, rest; /* lately: calls and steps; ranges, operators; others */
 	uint64_t busy_ns;              /* of a stream, in the window that is under way */
 };

@@ -264,7 +264,8 @@ static void on_said(struct watch *w, uint32_t events)
 	hang_up(s);
 }
 
-/* Root, our own user, or a member of our group: nobody else is to say what programs do. */
+/* Root, or our own user. Who is in our group may read the store, but not say what programs do, nor keep
+ * the sampler away. */
 static bool may_sample(int fd, pid_t *pid)
 {
 	struct ucred cred;
@@ -273,7 +274,7 @@ static bool may_sample(int fd, pid_t *pid)
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
 		return false;
 	*pid = cred.pid;
-	return !cred.uid || cred.uid == geteuid() || cred.gid == getegid();
+	return !cred.uid || cred.uid == geteuid();
 }
 
 static void on_connect(struct watch *w, uint32_t events)
@@ -325,6 +326,7 @@ void sampler_fini(struct sampler *s)
 	loop_del(&s->aond->loop, &s->listen);
 	close(s->listen.fd);
 	map_fini(&s->names);
+	map_fini(&s->users);
 }
 
 void sampler_tick(struct sampler *s, uint64_t now)

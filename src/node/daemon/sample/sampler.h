@@ -58,7 +58,9 @@ struct sampler {
 	struct sampled_thread thread[SWIRE_TARGETS];
 	struct sampled_thread holder[SAMPLER_HOLDERS];
 	size_t targets, last, holders;
+	struct map users; /* by user + 1: its threads in the list, + 1 */
 	bool told;
+	uint64_t looked; /* ns of this second, for threads' numbers */
 	/* What it said of itself. */
 	uint64_t cpu_ns, missed;
 	char reason[SWIRE_REASON + 1]; /* why some cannot be sampled; "": all can */

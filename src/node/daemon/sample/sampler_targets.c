@@ -10,9 +10,10 @@
 #include "daemon/sample/sampler.h"
 
 #define SLOW_HZ    10u
-#define CALM_S     10u /* well below its budget, before rates double again */
-#define LOOK_TICKS 10u /* between two looks at what /proc says of a process */
-#define SHED_OF    8u  /* sampling is shed at one eighth before aond's own limit */
+#define CALM_S     10u         /* well below its budget, before rates double again */
+#define LOOK_TICKS 10u         /* between two looks at what /proc says of a process */
+#define LOOK_NS    20000000ull /* of a second, for threads' numbers in containers */
+#define SHED_OF    8u          /* sampling is shed at one eighth before aond's own limit */
 
 /* --- the budget --- */
 
@@ -51,20 +52,14 @@ void sampler_budget(struct sampler *s, uint64_t now)
 
 /* --- threads --- */
 
-/* The thread as we call it; 0: it is gone. */
-static uint32_t host_tid(const struct sess *x, uint32_t own)
-{
-	pid_t tid = proc_tid_of(x->peer.pid, (pid_t)own);
-
-	return tid > 0 ? (uint32_t)tid : 0;
-}
-
 static void add(struct sampler *s, const struct sess *x, uint32_t tid, uint32_t own, uint32_t hz)
 {
+	uint64_t *mine = map_find(&s->users, (uint64_t)x->peer.uid + 1);
 	uint32_t centihertz = hz * 100 >> s->level;
 
-	if (s->targets == SWIRE_TARGETS)
+	if (s->targets == SWIRE_TARGETS || !mine || *mine > SWIRE_TARGETS / s->users.used)
 		return;
+	++*mine;
 	s->thread[s->targets] = (struct sampled_thread){ (uint32_t)x->peer.pid, tid, own, x->id };
 	s->target[s->targets++] =
 		(struct swire_target){ (uint32_t)x->peer.pid, tid, centihertz, 0 };
@@ -83,12 +78,18 @@ static bool is_worker(const struct sess *x, size_t launching)
 	return false;
 }
 
-static void look_up(struct launcher *t, const struct sess *x)
+/* In a container all threads of the process are read for that, and it may name threads that are not
+ * there: so for a moment only, and not at once again. */
+static void look_up(struct sampler *s, struct launcher *t, const struct sess *x)
 {
-	pid_t was = (pid_t)t->host_tid;
+	pid_t was = (pid_t)t->host_tid, tid;
+	uint64_t now = clock_mono_ns();
 
-	if (!was || proc_own_tid(x->peer.pid, was) != (pid_t)t->tid)
-		t->host_tid = host_tid(x, t->tid);
+	if ((was > 0 && proc_own_tid(x->peer.pid, was) == (pid_t)t->tid) || s->looked > LOOK_NS)
+		return;
+	tid = proc_tid_of(x->peer.pid, (pid_t)t->tid);
+	t->host_tid = tid > 0 ? (uint32_t)tid : LAUNCHER_NOWHERE;
+	s->looked += clock_mono_ns() - now;
 }
 
 static void add_process(struct sampler *s, struct sess *x)
@@ -111,12 +112,27 @@ static void add_process(struct sampler *s, struct sess *x)
 		hz = hz < SLOW_HZ ? hz : SLOW_HZ;
 	for (size_t i = 0; i < n; i++) {
 		if (look || !pick[i]->host_tid)
-			look_up(pick[i], x);
-		if (pick[i]->host_tid)
+			look_up(s, pick[i], x);
+		if (pick[i]->host_tid && pick[i]->host_tid != LAUNCHER_NOWHERE)
 			add(s, x, pick[i]->host_tid, pick[i]->tid, hz);
 	}
 	if (s->targets == added && l->own_pid)
 		add(s, x, (uint32_t)x->peer.pid, l->own_pid, hz);
+}
+
+/* Is it to be sampled? */
+static bool wanted(const struct sess *x)
+{
+	return x->stream && x->stream->proc.tier >= TIER_FLIGHT && !x->stream->sums_only;
+}
+
+/* Each user has an equal part of the list: one with many processes leaves room for others. */
+static void count_users(struct sampler *s)
+{
+	map_fini(&s->users);
+	for (const struct sess *x = s->aond->roster.first; x; x = x->next)
+		if (wanted(x))
+			map_put(&s->users, (uint64_t)x->peer.uid + 1, 1);
 }
 
 static bool off(const struct sampler *s)
@@ -137,8 +153,10 @@ void sampler_aim(struct sampler *s, uint64_t now)
 	(void)now;
 	memcpy(was, s->target, n * sizeof(was[0]));
 	s->targets = s->last = s->holders = 0;
+	s->looked = 0;
+	count_users(s);
 	for (struct sess *x = s->aond->roster.first; x && !off(s); x = x->next)
-		if (x->stream && x->stream->proc.tier >= TIER_FLIGHT && !x->stream->sums_only)
+		if (wanted(x))
 			add_process(s, x);
 	count_set(COUNT_sample_targets, s->conn.fd >= 0 ? s->targets : 0);
 	if (s->told && n == s->targets && !memcmp(was, s->target, n * sizeof(was[0])))

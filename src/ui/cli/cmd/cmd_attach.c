@@ -21,6 +21,7 @@
 
 #define SHOWN       16u
 #define PROBES      12u
+#define LETTERS     "abcdefghijklmnopqrstuvwxyz0123456789_-"
 #define FOLD        20u
 #define THREADS     5u  /* that are shown of many */
 #define SECONDS     10u /* where nobody can end it */
@@ -73,7 +74,7 @@ static void add_probe(struct seen *s, const char *name, size_t len)
 		memcpy(s->probe[s->probes++], name, len);
 }
 
-/* libaon-cuda.so is the probe "cuda". */
+/* libaon-cuda.so is the probe "cuda". The process chose the names of its files: letters are taken. */
 static void read_probes(struct seen *s)
 {
 	char line[4352];
@@ -89,7 +90,7 @@ static void read_probes(struct seen *s)
 			continue;
 		name = at + strlen("/libaon");
 		if (*name == '-')
-			add_probe(s, name + 1, strcspn(name + 1, ".\n"));
+			add_probe(s, name + 1, strspn(name + 1, LETTERS));
 		else if (*name == '.')
 			add_probe(s, "libaon", 6);
 	}
@@ -367,7 +368,6 @@ static void put_text(const struct opts *o, const struct seen *s)
 	put_probes(&out, s);
 	if (!s->in)
 		put_stack(&out, s);
-	fmt_clean(clean, sizeof(clean), s->command, out.ascii);
 	if (s->recorded)
 		out_next(&out, "aon capture --pid %d", (int)s->pid);
 	else
@@ -395,13 +395,12 @@ static void keep_stack(struct seen *s)
 		s->why_not[0] = '\0';
 }
 
-static int write_to(const struct opts *o, const struct seen *s, const char *to)
+static int write_to(const struct seen *s, const char *to)
 {
 	char failed[PATH_MAX] = "";
 	struct export_to x = { .to = to };
 	int format = export_format_of(to, &x.gz), err;
 
-	(void)o;
 	x.format = (enum export_format)format;
 	err = export_files(s->a.t, &x, NULL, NULL, failed);
 	return err ? cli_say(CLI_FAIL, "%s: %s. Nothing was left behind.", failed, strerror(-err))
@@ -475,7 +474,7 @@ static int look(struct seen *s, const struct opts *o)
 	else
 		put_text(o, s);
 	if (s->in && o->val[OPT_OUTPUT_STACKS])
-		rc = write_to(o, s, o->val[OPT_OUTPUT_STACKS]);
+		rc = write_to(s, o->val[OPT_OUTPUT_STACKS]);
 	return rc != CLI_OK ? rc : s->recorded || s->frames || s->in ? CLI_OK : CLI_FAIL;
 }
 
