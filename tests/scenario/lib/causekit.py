@@ -190,7 +190,7 @@ def said_of(text):
 def run(kind, seed, healthy=False, enough=ENOUGH):
     """One program until there are so many samples of it."""
     case = Case(kind, seed, healthy)
-    enough = enough // 3 if healthy else enough  # 10 a second while the GPU is busy
+    enough = enough // 3 if healthy else enough * 2 if kind == "dataloader" else enough  # workers, and beside busy GPUs: 10 a second
     group = Group(f"aon-cause-{os.getpid()}", case.quota) if case.k.needs == "cgroup" else None
     try:
         with Place() as place, Daemon(place, {"sample": "on", "sample_cpu_percent": 50}) as d:

@@ -108,9 +108,8 @@ import pickle, threading, time
 def $g(blob):
     while True:
         pickle.loads(blob)
-        time.sleep(0.0005)
 def setup(p):
-    blob = pickle.dumps([{"id": i, "text": str(i) * 3, "box": (i, i + 1)} for i in range(3000 * p["size"])])
+    blob = pickle.dumps([{"id": i, "text": str(i) * 3, "box": (i, i + 1)} for i in range(10000 * p["size"])])
     threading.Thread(target=$g, args=(blob,), daemon=True).start()
 def $f(ms):
     end = time.monotonic() + ms / 1e3
