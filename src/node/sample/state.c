@@ -77,22 +77,46 @@ void state_close(struct state_thread *s)
 
 /* --- the quota --- */
 
-/* Only cgroup 2: the line that begins with "0::". */
+/* "cpu,cpuacct": controllers of version 1. */
+static bool has_cpu(const char *names)
+{
+	for (; *names; names += *names == ',') {
+		size_t n = strcspn(names, ",");
+
+		if (n == 3 && !strncmp(names, "cpu", 3))
+			return true;
+		names += n;
+	}
+	return false;
+}
+
+/* A line is "4:cpu,cpuacct:/job" in version 1, "0::/job" in version 2. */
+static int quota_file(char *line)
+{
+	char path[PATH_MAX + 64], *names = strchr(line, ':'), *group;
+
+	group = names ? strchr(++names, ':') : NULL;
+	if (!group)
+		return -1;
+	*group++ = '\0';
+	if (*names && !has_cpu(names))
+		return -1;
+	snprintf(path, sizeof(path), "/sys/fs/cgroup/%s%s/cpu.stat", names, group);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
 void quota_open(struct state_quota *q, pid_t pid)
 {
-	char path[PATH_MAX + 64], text[PATH_MAX], *group, *end;
+	char text[PATH_MAX], *line, *rest = NULL;
 	int fd;
 
 	*q = (struct state_quota){ .fd = -1 };
-	snprintf(path, sizeof(path), "/proc/%d/cgroup", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (read_file(fd, text, sizeof(text)) > 0 && (group = strstr(text, "0::/"))) {
-		end = strchr(group, '\n');
-		if (end)
-			*end = '\0';
-		snprintf(path, sizeof(path), "/sys/fs/cgroup%s/cpu.stat", group + 3);
-		q->fd = open(path, O_RDONLY | O_CLOEXEC);
-	}
+	snprintf(text, sizeof(text), "/proc/%d/cgroup", (int)pid);
+	fd = open(text, O_RDONLY | O_CLOEXEC);
+	if (read_file(fd, text, sizeof(text)) > 0)
+		for (line = strtok_r(text, "\n", &rest); line && q->fd < 0;
+		     line = strtok_r(NULL, "\n", &rest))
+			q->fd = quota_file(line);
 	close_fd(&fd);
 }
 
@@ -104,16 +128,17 @@ void quota_close(struct state_quota *q)
 static bool is_throttled(struct state_quota *q, uint64_t now_ns)
 {
 	char text[1024], *at;
-	uint64_t us;
+	uint64_t sum;
 
 	if (q->fd < 0 || now_ns - q->seen_ns < QUOTA_NS)
 		return q->fd >= 0 && q->moved;
 	if (read_file(q->fd, text, sizeof(text)) <= 0)
 		return false;
-	at = strstr(text, "throttled_usec ");
-	us = at ? num_front(at + 15, NULL) : 0;
-	q->moved = q->seen_ns && us > q->throttled;
-	q->throttled = us;
+	at = strstr(text, "throttled_"); /* usec; "time" in version 1 */
+	at = at ? strchr(at, ' ') : NULL;
+	sum = at ? num_front(at + 1, NULL) : 0;
+	q->moved = q->seen_ns && sum > q->throttled;
+	q->throttled = sum;
 	q->seen_ns = now_ns;
 	return q->moved;
 }

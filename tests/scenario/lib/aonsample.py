@@ -96,3 +96,106 @@ def pythons(minors=(10, 11, 12, 13, 14, 15)):
                                       capture_output=True).returncode == 0:
                 yield minor, exe
                 break
+
+
+class Program:
+    """Runs until its block ends; .said has the words that it said before "there"."""
+
+    def __init__(self, code, *args, exe=sys.executable, wrap=()):
+        self.p = subprocess.Popen([*wrap, exe, "-c", code, *args], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.pid, self.said = self.p.pid, {}
+        for line in self.p.stdout:
+            if line.strip() == "there":
+                break
+            word, number = line.split()
+            self.said[word] = int(number)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.p.kill()
+        self.p.wait()
+        self.p.stdin.close()
+        self.p.stdout.close()
+
+
+def last(name):
+    return name.rsplit(".", 1)[-1]
+
+
+# Two families of calls that alternate, with generators, exceptions, and C between lines of Python.
+FAMILIES = """
+def a_leaf(n):
+    return n + 1
+def a_mid(n):
+    s = 0
+    for i in range(n): s += a_leaf(i)
+    return s
+def a_gen(n):
+    for i in range(n):
+        yield a_mid(i)
+def a_raise(n):
+    if n: return a_raise(n - 1)
+    raise KeyError(n)
+def a_top(n):
+    s = 0
+    for x in a_gen(n): s += x
+    try: a_raise(n)
+    except KeyError: pass
+    return s
+def b_leaf(n, k=0, *, z=1):
+    return n * 2 + k
+def b_call(v):
+    return b_leaf(v)
+def b_inner(n):
+    return sum(map(b_call, range(n)))
+def b_gen2(n):
+    for i in range(n):
+        yield b_inner(i)
+def b_gen(n):
+    yield from b_gen2(n)
+def b_sort(n):
+    return sorted(range(n), key=b_key)
+def b_key(v):
+    return -b_leaf(v)
+def b_exit():
+    return True
+class Context:
+    def __enter__(self): b_leaf(1)
+    def __exit__(self, *a): return b_exit()
+def b_top(n):
+    with Context():
+        for x in b_gen(n): pass
+        b_sort(n)
+        raise ValueError
+def main():
+    i = 0
+    while True:
+        a_top(1 + i % 7)
+        b_top(1 + i % 5)
+        i += 1
+print("there", flush=True)
+main()
+"""
+# Who may call whom.
+CALLS = {"<module>": {"main"}, "main": {"a_top", "b_top"}, "a_top": {"a_gen", "a_raise"}, "a_gen": {"a_mid"}, "a_mid": {"a_leaf"},
+         "a_raise": {"a_raise"}, "b_top": {"b_gen", "b_sort", "__enter__", "__exit__"}, "b_gen": {"b_gen2"}, "b_gen2": {"b_inner"},
+         "b_inner": {"b_call"}, "b_call": {"b_leaf"}, "b_sort": {"b_key"}, "b_key": {"b_leaf"}, "__enter__": {"b_leaf"}, "__exit__": {"b_exit"}}
+ENOUGH = 500  # samples, of which 1 % is 5
+
+
+def families(exe, enough=ENOUGH):
+    """Samples of that program: how many, those that cannot be, how many reach the outermost frame, how many say that they
+    are uncertain, and the innermost frames."""
+    with Program(FAMILIES, exe=exe) as p:
+        stacks, uncertain = [], 0
+        for _ in range(30):
+            said = attach(p.pid, hz=400, seconds=1.5)
+            stacks += [[last(n) for n in said.names(s)] for s in said.samples]
+            uncertain += sum(bool(s.flags & UNCERTAIN) for s in said.samples)
+            if len(stacks) >= enough:
+                break
+    impossible = [s for s in stacks if any(b not in CALLS.get(a, ()) for a, b in zip(s, s[1:]))]
+    whole = sum(s[:2] == ["<module>", "main"] for s in stacks)
+    return len(stacks), impossible, whole, uncertain, {s[-1] for s in stacks if s}

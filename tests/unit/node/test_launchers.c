@@ -32,6 +32,8 @@ static void test_fall_back(void)
 {
 	const struct rollup marks[] = { row(1, EVENT_MARK, 5, 0), row(2, EVENT_COUNTER, 50, 0) };
 	const struct rollup ranges[] = { row(1, EVENT_RANGE, 3, 0), row(2, EVENT_MARK, 50, 0) };
+	const struct rollup lone = row(2, EVENT_MARK, 1, 0);
+	const struct rollup gpu[] = { row(2, EVENT_MARK, 50, 0), row(9, EVENT_KERNEL, 10, MS) };
 
 	l = (struct launchers){ 0 };
 	launchers_track(&l, 1, 100);
@@ -43,6 +45,13 @@ static void test_fall_back(void)
 	     "then the one with most records");
 	feed(1, ranges, 2);
 	T_OK(launchers_pick(&l, pick) == 1 && pick[0]->tid == 100, "before it those with ranges");
+	l = (struct launchers){ 0 };
+	launchers_track(&l, 2, 200);
+	feed(0, &lone, 1);
+	T_OK(launchers_pick(&l, pick) == 0, "one mark says nothing");
+	feed(1, gpu, 2);
+	T_OK(launchers_pick(&l, pick) == 0,
+	     "where a GPU works, marks do not make a launching thread");
 }
 
 static void test_launches(void)

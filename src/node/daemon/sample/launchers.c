@@ -7,6 +7,7 @@
 
 #define WAITS 0.02 /* of the time */
 #define FEW   0.01 /* of what the busiest thread does: not worth a sample */
+#define LONE  1    /* mark or counter: a probe sets one when it begins */
 
 #define BIT(KIND) (1u << EVENT_##KIND)
 #define GPU_KINDS (BIT(KERNEL) | BIT(COPY) | BIT(MEMSET) | BIT(COLLECTIVE))
@@ -100,11 +101,12 @@ size_t launchers_pick(struct launchers *l, struct launcher *out[LAUNCHERS_PICK])
 {
 	size_t n = 0, max = LAUNCHERS_PICK;
 
-	for (int by = 0; by < 3 && !n; by++) {
+	/* Who launches on a GPU does more than to set marks: a thread of a probe is not it. */
+	for (int by = 0; by < (l->gpu ? 2 : 3) && !n; by++) {
 		if (by == 2)
 			max = 1; /* of no thread is it known that it does anything */
 		for (uint32_t i = 0; i < l->n; i++)
-			if (score(&l->at[i], by) > 0.01)
+			if (score(&l->at[i], by) > (by == 2 ? LONE : 0.01))
 				n = place(out, n, max, &l->at[i], by);
 		while (n > 1 && score(out[n - 1], by) < FEW * score(out[0], by))
 			n--;

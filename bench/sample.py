@@ -1,0 +1,302 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What aon-sample costs, how good its stacks are, and whether the code that a GPU waits for is named.
+
+sample_core_share       CPU of aon-sample for a launching thread of torch, at 49 Hz
+sample_target_hi        CPU that it adds to torch with 160 threads: upper end of the 95 % interval. In one process turns with a sampler
+                        and without take turns; a second turn without is the null control
+sample_python_complete  stacks that reach the outermost frame, and
+sample_impossible       stacks that cannot be: of call families that alternate; the worst Python of those that are here
+sample_mixed_complete   stacks of threads that wait below native code between Python: all of it, down to the outermost
+sample_bytes            of a sample in the store of recorded programs
+sample_rss_mb           of aon-sample, with 161 threads of torch
+gap_named, gap_false    planted causes of causekit.py that are named; healthy programs of which code is
+pyspy_ratio             CPU a sample, by that of py-spy (100 Hz, --nonblocking)
+
+AON_LONG=1: 20 runs of each cause and twenty minutes of turns, else two runs and two minutes. BENCH_SHORT: a moment."""
+import collections
+import hashlib
+import json
+import math
+import os
+import pathlib
+import random
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE / "lib"), str(HERE.parent / "tests/scenario/lib")]
+os.environ.setdefault("AON_BUILD", os.getcwd())
+import ab  # noqa: E402
+import aonsample  # noqa: E402
+import aontest  # noqa: E402
+
+CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "aon"
+TORCH, PYSPY = CACHE / "torch-venv/bin/python", CACHE / "pyspy/bin/py-spy"
+LOOP = HERE / "lib/sample_loop.py"
+IDS = os.environ.get("BENCH_IDS", "").split()
+SHORT, LONG = bool(os.environ.get("BENCH_SHORT")), bool(os.environ.get("AON_LONG"))
+NO_TORCH = f"skipped: no {TORCH} (tools/setup check)"
+
+
+def row(name, value, bar, note, unit="", least=False, ok=True):
+    ok = None if ok is None else value is not None and (value >= bar if least else value <= bar)
+    print(json.dumps({"id": name, "value": value, "unit": unit, "bar": bar, "ok": ok, "least": least, "note": note}), flush=True)
+
+
+def skip(why, *names):
+    for name in names:
+        if wanted(name):
+            row(name, None, None, why, ok=None)
+
+
+def wanted(*names):
+    return not IDS or any(n in IDS for n in names)
+
+
+class Loop:
+    """A program of lib/sample_loop.py, until the block ends; .said has the numbers that it said before "there"."""
+
+    def __init__(self, *args, env=None):
+        self.p = subprocess.Popen([TORCH, LOOP, *map(str, args)], env={**os.environ, "AON_OFF": "1", **(env or {})}, text=True,
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.pid, self.said = self.p.pid, {}
+        while (line := self.p.stdout.readline().split()) != ["there"]:
+            if not line:
+                raise RuntimeError(f"{args}: ended with {self.p.wait()}")
+            self.said[line[0]] = int(line[1])
+
+    def ask(self, steps):
+        self.p.stdin.write(f"{steps}\n")
+        self.p.stdin.flush()
+
+    def turn(self, steps):
+        self.ask(steps)
+        return json.loads(self.p.stdout.readline())["cpu_ms"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exc):
+        self.p.kill()
+        self.p.wait()
+        self.p.stdin.close()
+        self.p.stdout.close()
+
+
+def steady(said, skip_s=3):
+    """CPU a sample, in ns, behind the first seconds, in which names are read; and how many those are."""
+    s = said.status
+    first = s[min(skip_s, len(s) - 2)]
+    n = s[-1].samples - first.samples
+    return (s[-1].cpu_ns - first.cpu_ns) / n, n
+
+
+# --- what it costs ---
+
+def core():
+    with Loop("turns", 0) as p:
+        p.ask(10**6)
+        said = aonsample.attach(p.pid, "--tid", p.pid, hz=49, seconds=6 if SHORT else 30)
+    ns, n = steady(said)
+    share = ns * 49 / 1e9
+    row("sample_core_share", round(share, 6), 0.002, f"{ns / 1e3:.1f} us a sample, {n} samples; {said.status[-1].cpu_ns / 1e6:.0f} ms in all with the first names")
+
+
+def target():
+    seconds = 10 if SHORT else 1200 if LONG else 120
+    coin, logs, null, steps = random.Random(1), [], [], 8
+    with Loop("turns", 160) as p:
+        sampler = subprocess.Popen([aontest.find("aon-sample"), "--pid", str(p.pid), "--tid", str(p.pid), "--hz", "49", "--stream"],
+                                   stdout=subprocess.DEVNULL)
+        try:
+            steps = max(2, round(250 / p.turn(steps)))
+            time.sleep(3)
+            end = time.monotonic() + seconds
+            while time.monotonic() < end:
+                got = {}
+                for arm in coin.sample(("on", "off", "again"), 3):
+                    sampler.send_signal(signal.SIGCONT if arm == "on" else signal.SIGSTOP)
+                    got[arm] = p.turn(steps)
+                logs.append(math.log(got["on"] / got["off"]))
+                null.append(math.log(got["again"] / got["off"]))
+        finally:
+            sampler.kill()
+            sampler.wait()
+    both, control = ab.Interval(logs), ab.Interval(null)
+    row("sample_target_hi", None if both.hi is None else round(both.hi / 100, 6), 0.003,
+        f"{both}, null control {control}; {len(logs)} rounds of 3 turns of {steps} steps, one process with 161 threads, {seconds} s")
+
+
+def rss():
+    with Loop("turns", 160) as p:
+        p.ask(10**6)
+        sampler = subprocess.Popen([aontest.find("aon-sample"), "--pid", str(p.pid), "--all-threads", "--hz", "5", "--cpu-percent", "50", "--stream"],
+                                   stdout=subprocess.DEVNULL)
+        time.sleep(5 if SHORT else 15)
+        kib = int(re.search(r"VmHWM:\s*(\d+)", pathlib.Path(f"/proc/{sampler.pid}/status").read_text())[1])
+        sampler.kill()
+        sampler.wait()
+    row("sample_rss_mb", round(kib / 1024, 1), 64, "peak; all of 161 threads of torch", "MiB")
+
+
+def cpu_of(seconds, *argv):
+    p = subprocess.Popen([*map(str, argv)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        p.wait(seconds + 60)
+    except subprocess.TimeoutExpired:
+        p.kill()
+        p.wait()
+        return None
+    return None if p.returncode else True
+
+
+def usage(fn):
+    """CPU of the children that fn() waits for, in seconds; None: one failed."""
+    t = os.times()
+    good = fn()
+    u = os.times()
+    return u.children_user + u.children_system - t.children_user - t.children_system if good else None
+
+
+def pyspy():
+    if not PYSPY.exists():
+        return skip(f"skipped: no {PYSPY} (tools/setup bench)", "pyspy_ratio")
+    short, long = (2, 5) if SHORT else (5, 20)
+    with Loop("turns", 0) as p:
+        p.ask(10**6)
+        us, them = [], []
+        for s in (short, long):
+            us.append(usage(lambda s=s: cpu_of(s, aontest.find("aon-sample"), "--pid", p.pid, "--tid", p.pid, "--hz", 49, "--seconds", s, "--stream")))
+            them.append(usage(lambda s=s: cpu_of(s, PYSPY, "record", "--pid", p.pid, "--rate", 100, "--nonblocking", "--duration", s, "--format", "raw",
+                                                 "--output", "/dev/null")))
+    if None in us + them:
+        return skip("skipped: py-spy failed on this process", "pyspy_ratio")
+    ours, theirs = ((b - a) / (long - short) for a, b in (us, them))
+    value = ours / 49 / (theirs / 100)
+    return row("pyspy_ratio", round(value, 4), 0.1, f"a sample: {ours / 49 * 1e6:.0f} us against {theirs / 100 * 1e6:.0f} us of py-spy; start-up is left out "
+               f"(in all {us[1]:.2f} s and {them[1]:.2f} s of {long} s)", "x")
+
+
+# --- stacks ---
+
+def families():
+    said = {minor: aonsample.families(exe, 200 if SHORT else 1500) for minor, exe in aonsample.pythons()}
+    if not said:
+        return skip("skipped: no Python 3.10 to 3.15", "sample_python_complete", "sample_impossible")
+    whole, wrong = ({m: f(x) / x[0] for m, x in said.items()} for f in (lambda x: x[2], lambda x: len(x[1])))
+    note = ", ".join(f"3.{m}: %s of {x[0]}" for m, x in said.items())
+    row("sample_python_complete", round(min(whole.values()), 4), 0.99, note % tuple(x[2] for x in said.values()), least=True)
+    return row("sample_impossible", round(max(wrong.values()), 4), 0.01, note % tuple(len(x[1]) for x in said.values()))
+
+
+def is_whole(frames, outer, library):
+    """Innermost first: native code, inner(), that library, and Python down to what started the thread."""
+    names = [f.name.rsplit(".", 1)[-1] for f in frames]
+    if not frames or frames[0].kind != 1 or "inner" not in names or outer not in names or names[-1] != "_bootstrap":
+        return False
+    between = frames[names.index("inner") + 1:names.index(outer)]
+    return any(f.kind == 1 and library in f.file for f in between)
+
+
+def mixed():
+    with Loop("blocked") as p:
+        tids = {t: (n, {"by_libc": "libc", "by_torch": "libtorch"}[n]) for n, t in p.said.items()}
+        said = aonsample.attach(p.pid, *(x for t in tids for x in ("--tid", t)), hz=49, seconds=4 if SHORT else 15)
+    asleep = [s for s in said.samples if s.tid in tids and said.state(s) == "sleep"]
+    whole = collections.Counter(tids[s.tid][0] for s in asleep if is_whole(said.stacks.get(s.stack, []), *tids[s.tid]))
+    of = collections.Counter(tids[s.tid][0] for s in asleep)
+    row("sample_mixed_complete", round(sum(whole.values()) / max(1, len(asleep)), 4), 0.95, ", ".join(f"{n}: {whole[n]} of {of[n]}" for n in of), least=True)
+
+
+# --- the store ---
+
+def size():
+    programs, seconds = 4, 10 if SHORT else 60
+    with aontest.Place() as place, aontest.Daemon(place, {"sample": "on", "sample_cpu_percent": 100}) as d:
+        env = aontest.app_env(place, LIBAON=aontest.BUILD / "src/app/client/libaon.so", AON_JOIN_MS=1000)
+        procs = [subprocess.Popen([sys.executable, LOOP, "steps"], env=env) for _ in range(programs)]
+        time.sleep(seconds)
+        n = d.counter("samples")
+        for p in procs:
+            p.kill()
+            p.wait()
+        d.flush()
+        d.stop()
+        with sqlite3.connect(place.store) as db:
+            blobs, events = db.execute("select sum(length(data.data)), sum(events) from data join blob using (id)").fetchone()
+            stacks, stack_bytes = db.execute("select count(*), coalesce(sum(length(data)), 0) from stack").fetchone()
+        stored = int(aontest.aon("sql", "--tsv", "select count(*) from sample", place.store).stdout.split()[-1])
+    row("sample_bytes", round(blobs / max(1, stored), 2), 4, f"{stored} samples (of {n}) and {events - stored} other events in blobs of {blobs} bytes, all counted as "
+        f"samples'; besides, {stacks} stacks of {stack_bytes / max(1, stacks):.0f} bytes, once each", "B")
+
+
+# --- causes ---
+
+def seed():
+    tag = re.search(r"\d+\.\d+\.\d+", aontest.aon("--version").stdout).group()
+    return hashlib.sha256(b"aon-cause" + tag.encode()).hexdigest()[:8]
+
+
+def causes():
+    if not (aontest.BUILD / "tests/sim").is_dir():
+        return skip("skipped: no stand-in GPU in this build", "gap_named", "gap_false")
+    import causekit  # noqa: PLC0415  it needs the stand-in
+    s, runs = seed(), 1 if SHORT else 20 if LONG else 2
+    lacks = {k: why for k in causekit.KINDS if (why := causekit.why_not(k))}
+    if wanted("gap_named"):
+        named(causekit, s, runs, lacks)
+    if wanted("gap_false"):
+        false(causekit, s, runs, lacks)
+    return None
+
+
+def named(kit, s, runs, lacks):
+    right, of, wrong = collections.Counter(), collections.Counter(), []
+    for kind in kit.KINDS:
+        for n in range(0 if kind in lacks else runs):
+            v = kit.run(kind, f"{s}-{n}")
+            part = "held out" if kind in kit.HELD_OUT else "built with"
+            of[part] += 1
+            right[part] += v.right
+            if not v.right:
+                wrong.append(str(v))
+                ab.progress(wrong[-1])
+    value = sum(right.values()) / max(1, sum(of.values()))
+    row("gap_named", round(value, 4), 0.95, f"seed {s}, {runs} runs each: " + ", ".join(f"{p} {right[p]} of {of[p]}" for p in of) +
+        "".join(f"; {w}" for w in wrong[:5]) + "".join(f"; no {k}: {w}" for k, w in lacks.items()), least=True)
+
+
+def false(kit, s, runs, lacks):
+    said, of = [], 0
+    for kind in kit.HEALTHY:
+        for n in range(0 if kind in lacks else runs):
+            v = kit.run(kind, f"{s}-{n}", healthy=True)
+            of += 1
+            if not v.right:
+                said.append(str(v))
+                ab.progress(said[-1])
+    row("gap_false", round(len(said) / max(1, of), 4), 0.01, f"{len(said)} of {of}, seed {s}" + "".join(f"; {x}" for x in said[:5]))
+
+
+def main():
+    if TORCH.exists():
+        for name, how in (("sample_core_share", core), ("sample_target_hi", target), ("sample_mixed_complete", mixed), ("sample_rss_mb", rss),
+                          ("pyspy_ratio", pyspy)):
+            if wanted(name):
+                how()
+    else:
+        skip(NO_TORCH, "sample_core_share", "sample_target_hi", "sample_mixed_complete", "sample_rss_mb", "pyspy_ratio")
+    if wanted("sample_python_complete", "sample_impossible"):
+        families()
+    if wanted("sample_bytes"):
+        size()
+    if wanted("gap_named", "gap_false"):
+        causes()
+
+
+main()

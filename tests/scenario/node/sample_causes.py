@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# test: timeout=300 sanitize=no long=yes
+"""Programs whose GPU waits for one planted cause: the report's first sentence names the function, and its state where that is
+the point. Of a program whose GPU is busy no code is named."""
+import sys
+
+import causekit
+from aontest import LONG, done, ok, skip
+
+SOME = ("parse", "gil_python", "sleep", "lock_convoy", "socket", "flush_log")
+SEED = sys.argv[1] if len(sys.argv) > 1 else "1"
+
+
+def case(kind, healthy=False):
+    if why := causekit.why_not(kind):
+        return skip(kind, why)
+    v = causekit.run(kind, SEED, healthy, enough=90)
+    return ok(v.right, f"{kind}: {'no code is named while its GPU is busy' if healthy else 'it is named'}", f"{v}\n{v.text}\n{v.all}")
+
+
+for name in causekit.KINDS if LONG else SOME:
+    case(name)
+for name in causekit.HEALTHY if LONG else ("sleep",):
+    case(name, healthy=True)
+done()
