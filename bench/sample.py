@@ -7,7 +7,7 @@ sample_target_hi        CPU that it adds to torch with 160 threads: upper end of
                         and without take turns; a second turn without is the null control
 sample_python_complete  stacks that reach the outermost frame, and
 sample_impossible       stacks that cannot be: of call families that alternate; the worst Python of those that are here
-sample_mixed_complete   stacks of threads that wait below native code between Python: all of it, down to the outermost
+sample_mixed_complete   stacks of threads that wait below native code between Python frames, complete down to the outermost
 sample_bytes            of a sample in the store of recorded programs
 sample_rss_mb           of aon-sample, with 161 threads of torch
 gap_named, gap_false    planted causes of causekit.py that are named; healthy programs of which code is

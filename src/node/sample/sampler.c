@@ -297,8 +297,8 @@ static double bounded(double scale)
 }
 
 /*
- * Above the limit those users pay that use more than an equal part of it: a program that is dear to look
- * at, by mistake or not, is not to cost others their samples.
+ * Above the limit, users with more than an equal share of the cost are sampled less: a program that is
+ * expensive to sample, by mistake or not, must not cost others their samples.
  */
 static void share_out(struct sampler *s, uint64_t now_ns)
 {
