@@ -298,9 +298,10 @@ static double bounded(double scale)
 
 /*
  * Above the limit, users with more than an equal share of the cost are sampled less: a program that is
- * expensive to sample, by mistake or not, must not cost others their samples.
+ * expensive to sample, by mistake or not, must not cost others their samples. use: share of a CPU since
+ * the last status.
  */
-static void share_out(struct sampler *s, uint64_t now_ns)
+static void share_out(struct sampler *s, uint64_t now_ns, double use)
 {
 	uint64_t all = 0, users = 0;
 
@@ -310,7 +311,7 @@ static void share_out(struct sampler *s, uint64_t now_ns)
 	}
 	for (size_t i = s->users; i-- > 0;) {
 		struct user *u = &s->user[i];
-		double part = all ? (double)u->took_ns / (double)all * s->use : 0;
+		double part = all ? (double)u->took_ns / (double)all * use : 0;
 		double fair = s->o.cpu_share / (double)(users ? users : 1);
 
 		if (!u->took_ns && u->scale == 1 && now_ns > u->rest_ns) { /* it may be gone */
@@ -320,7 +321,7 @@ static void share_out(struct sampler *s, uint64_t now_ns)
 		u->took_ns = 0;
 		if (s->use < 0.7 * s->o.cpu_share) {
 			u->scale = bounded(1.25 * u->scale);
-		} else if (s->use > s->o.cpu_share && part > fair) {
+		} else if (use > s->o.cpu_share && part > fair) {
 			if (u->scale <= SLOWEST)
 				u->rest_ns = now_ns + REST_NS;
 			u->scale = bounded(u->scale * 0.9 * fair / part);
@@ -331,16 +332,16 @@ static void share_out(struct sampler *s, uint64_t now_ns)
 static void govern(struct sampler *s, uint64_t now_ns)
 {
 	uint64_t cpu = cost_ns();
+	double use = 0;
 
 	if (s->cpu_at_ns && now_ns > s->cpu_at_ns) {
-		double use = (double)(cpu - s->cpu_ns) / (double)(now_ns - s->cpu_at_ns);
-
+		use = (double)(cpu - s->cpu_ns) / (double)(now_ns - s->cpu_at_ns);
 		s->use += 0.3 * (use - s->use);
 	}
 	s->cpu_ns = cpu;
 	s->cpu_at_ns = now_ns;
 	if (s->o.cpu_share > 0)
-		share_out(s, now_ns);
+		share_out(s, now_ns, use);
 }
 
 static void say_reason(struct sampler *s)

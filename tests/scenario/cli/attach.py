@@ -147,7 +147,7 @@ def strange(place):
     """What a process calls its files and functions does not reach the terminal as it is."""
     lib = place.path / "libaon-\x1b[31m.so"
     lib.write_bytes(b"x" * 4096)
-    code = "import mmap, sys, time\nm = mmap.mmap(open(sys.argv[1]).fileno(), 0, prot=mmap.PROT_READ)\nprint(1, flush=True)\n" \
+    code = "import mmap, sys, time\nf = open(sys.argv[1])\nm = mmap.mmap(f.fileno(), 0, prot=mmap.PROT_READ)\nprint(1, flush=True)\n" \
            "f = (lambda: time.sleep(1e6))\nf.__code__ = f.__code__.replace(co_name='\\x1b[31mred')\nf()"
     p = subprocess.Popen([os.path.realpath(sys.executable), "-c", code, str(lib)], stdout=subprocess.PIPE)
     p.stdout.readline()
