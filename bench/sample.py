@@ -7,7 +7,7 @@ sample_target_hi        CPU that it adds to torch with 160 threads: upper end of
                         and without take turns; a second turn without is the null control
 sample_python_complete  stacks that reach the outermost frame, and
 sample_impossible       stacks that cannot be: of call families that alternate; the worst Python of those that are here
-sample_mixed_complete   stacks of threads that wait below native code between Python frames, complete down to the outermost
+sample_mixed_complete   stacks of threads that wait below native code between Python: whole, down to the outermost
 sample_bytes            of a sample in the store of recorded programs
 sample_rss_mb           of aon-sample, with 161 threads of torch
 gap_named, gap_false    planted causes of causekit.py that are named; healthy programs of which code is
@@ -233,18 +233,18 @@ def size():
         env = aontest.app_env(place, LIBAON=aontest.BUILD / "src/app/client/libaon.so", AON_JOIN_MS=1000)
         procs = [subprocess.Popen([sys.executable, LOOP, "steps"], env=env) for _ in range(programs)]
         time.sleep(seconds)
-        n = d.counter("samples")
         for p in procs:
             p.kill()
             p.wait()
         d.flush()
         d.stop()
         with sqlite3.connect(place.store) as db:
-            blobs, events = db.execute("select sum(length(data.data)), sum(events) from data join blob using (id)").fetchone()
+            # A step has a blob of its own, now and then; samples come many at a time.
+            number, blobs, events = db.execute("select count(*), sum(length(data.data)), sum(events) from data join blob using (id) where events >= 100").fetchone()
             stacks, stack_bytes = db.execute("select count(*), coalesce(sum(length(data)), 0) from stack").fetchone()
         stored = int(aontest.aon("sql", "--tsv", "select count(*) from sample", place.store).stdout.split()[-1])
-    row("sample_bytes", round(blobs / max(1, stored), 2), 4, f"{stored} samples (of {n}) and {events - stored} other events in blobs of {blobs} bytes, all counted as "
-        f"samples'; besides, {stacks} stacks of {stack_bytes / max(1, stacks):.0f} bytes, once each", "B")
+    row("sample_bytes", round(blobs / max(1, events), 2), 4, f"{events} events in {number} blobs of {blobs} bytes, nearly all of them the {stored} samples; besides, {stacks} stacks "
+        f"of {stack_bytes / max(1, stacks):.0f} bytes, once each", "B")
 
 
 # --- causes ---
