@@ -110,7 +110,7 @@ static int serve(struct sampler *s, int fd)
 	static const struct swire_fns fns = { .targets = take_targets };
 	static _Alignas(8) char msg[SWIRE_BYTES];
 
-	/* Who has no number left for a stack ends, too: it is started anew. */
+	/* Without a number left for a stack it ends, too, and is started again. */
 	while (!ends && !sampler_full(s)) {
 		uint64_t next;
 		ssize_t n;

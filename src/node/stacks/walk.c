@@ -145,7 +145,7 @@ static bool frame_of(struct walk *w, const struct cfi_rule *now, const struct cf
 	return true;
 }
 
-/* Is the word that a caller's rule calls its return address one? Who has no rule may be right. */
+/* Whether the word that a caller's rule takes for its return address is one; true without a rule. */
 static bool leads_on(struct walk *w, const struct cfi_rule *now, struct module *m, uint64_t vaddr,
 		     uint64_t sp)
 {
