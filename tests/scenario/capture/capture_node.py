@@ -65,6 +65,11 @@ def steps_seen(d, procs, n):
                                 for x in procs), 60)
 
 
+def new_steps(d, procs, n):
+    """Until aond has seen n more steps of each than it has of any now."""
+    return steps_seen(d, procs, n + max(d.session(x.pid)["emitted"] for x in procs) // (MARKS + 1))
+
+
 def past_and_future(p, d, procs):
     steps_seen(d, procs, 60)
     rc, said, err = capture(p, "--job", "j9", "--steps", 10, "--before", "500ms", "-o", "a.csv")
@@ -146,6 +151,7 @@ def cancelled(p, d, procs):
 def app_dies(p, d, procs):
     c = begin(p, "--steps", 100000, "-o", "dies.csv")
     wait_for(lambda: tiers(d, procs) == {"full"})
+    new_steps(d, procs, 5)  # of which the capture has some
     for x in procs:
         x.kill()
     err = c.communicate(timeout=60)[1]
@@ -238,7 +244,7 @@ def fills_up(p, d, filler):
     filler.unlink()
     ok(wait_for(lambda: d.flush() == "ok\n", 60), "with room again aond stores again", d.text())
     # What gathered meanwhile is drained: the steps of the capture are new ones.
-    steps_seen(d, procs, 20 + max(d.session(x.pid)["emitted"] for x in procs) // (MARKS + 1))
+    new_steps(d, procs, 20)
     rc, said, err = capture(p, "--steps", 2, "-o", "room.csv")
     ok(rc == 0 and len(rows(p.path / "room.csv")) == 2 * 2 * (MARKS + 1), "and captures", (rc, said, err))
     stop(procs)

@@ -139,7 +139,7 @@ def terminal(place):
     ok(st is not None and os.WIFSIGNALED(st) and os.WTERMSIG(st) == signal.SIGINT,
        "Ctrl-C ends aon by SIGINT when it ends the program so", st)
 
-    script = (f"{find('aon')} run --no-report -- {SH} -c 'echo up; sleep 1; echo on; exit 3'\n")
+    script = f"{find('aon')} run --no-report -- {SH} -c 'echo up; until [ -e go ]; do sleep 0.05; done; echo on; exit 3'\n"
     t = Terminal(["/bin/bash", "--norc", "--noprofile", "-i"], 120, 24,
                  env_for(place, PS1="prompt> ", HISTFILE=""), place.path)
     t.until(b"prompt> ")
@@ -147,7 +147,8 @@ def terminal(place):
     t.until(b"up\r\n")
     t.send(b"\x1a")
     stopped = t.until(b"Stopped")
-    time.sleep(1.2)
+    (place.path / "go").touch()  # what was not stopped would go on now
+    t.read(0.5)
     quiet = b"on\r\n" not in t.out.split(b"Stopped")[-1]
     t.send(b"fg\n")
     on = t.until(b"on\r\n")

@@ -100,7 +100,7 @@ class Terminal:
             self.out += part
         return self.out
 
-    def until(self, what, seconds=20):
+    def until(self, what, seconds=120):
         """Reads until `what` was printed; whether it was."""
         end = time.monotonic() + seconds
         while what not in self.out and time.monotonic() < end:
@@ -117,7 +117,7 @@ class Terminal:
                 self.status = status
         return self.status is not None
 
-    def end(self, seconds=20):
+    def end(self, seconds=120):
         """Waits for the end; its wait status, or None after a kill."""
         limit = time.monotonic() + seconds
         while not self.ended() and time.monotonic() < limit:
