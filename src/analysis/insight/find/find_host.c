@@ -140,8 +140,8 @@ static void cpu_action(const struct insight *in, struct finding *f, enum code_se
 {
 	static const char *const how[] = {
 		[CODE_NONE] =
-			"record with aon, or aon attach PID while it runs: what the host does "
-			"between launches is not in this trace",
+			("record with aon, or aon attach PID while it runs: what the host does "
+			 "between launches is not in this trace"),
 		[CODE_FEW] = "record for longer: the launching thread is sampled all the time",
 		[CODE_NAMED] = "no function stands out; list them: aon report --by stack --gap",
 	};
