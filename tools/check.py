@@ -32,7 +32,7 @@ RUNS = {
     # name: (suffix of the build directory, Meson options, suites, suites of --all)
     "plain": ("", [], [], []),
     "asan": ("-asan", ["-Db_sanitize=address,undefined", *SANITIZED], ["unit", "fuzz", "sanitize"], ["unit", "fuzz", "scenario"]),
-    "tsan": ("-tsan", ["-Db_sanitize=thread", *SANITIZED], ["unit", "threads"], ["unit", "threads"]),
+    "tsan": ("-tsan", ["-Db_sanitize=thread", *SANITIZED], ["threads"], ["threads"]),
 }
 ENV = {
     "ASAN_OPTIONS": "detect_leaks=1",
@@ -40,7 +40,7 @@ ENV = {
     "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
 }
 AGAIN_MAX = 5  # more than that is no accident
-AT_ONCE = 3 * (os.cpu_count() or 1)  # most scenarios wait most of the time
+AT_ONCE = 4 * (os.cpu_count() or 1)  # most scenarios wait most of the time
 PATIENCE = 4  # times the limits of the tests: the machine may be busy
 TOLD = 600  # characters of output for each point that failed
 POINT = re.compile(r"^(not )?ok\b[^#\n]*(#\s*(skip|todo))?", re.I | re.M)
@@ -150,11 +150,12 @@ class Builds(threading.Thread):
 
 def command(name, args):
     """`meson test` for one configuration."""
-    cmd = ["meson", "test", "-C", str(where(name, args.build)), "--no-rebuild", "--print-errorlogs",
+    cmd = ["meson", "test", "-C", str(where(name, args.build)), "--print-errorlogs",
            # With AON_LONG every case of the scenarios, for as long as it takes.
            "--timeout-multiplier", "0" if os.environ.get("AON_LONG") else str(PATIENCE)]
-    if args.test:
+    if args.test:  # which that build may leave out by default
         return [*cmd, *args.test]
+    cmd.append("--no-rebuild")
     suites = ["meta", "unit"] if args.quick else RUNS[name][3 if args.all else 2]
     return [*cmd, "--num-processes", str(AT_ONCE), *(w for s in suites for w in ("--suite", s))]
 
