@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 long=yes
 """100,000 short threads, 10,000 live ones: exact counts in bounded memory."""
 from aontest import LONG, SANITIZED, done, ok, skip
 from apptest import case

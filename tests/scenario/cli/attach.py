@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=240 sanitize=no
+# test: timeout=240 sanitize=no long=yes
 """aon attach on real programs, and samples of a store: the first sentence names the code; go tool pprof and
 OpenTelemetry's own classes read what is written; if sampling is not allowed, the reason is printed."""
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300 sanitize=no
+# test: timeout=300 sanitize=no long=yes
 """aon export, read back by others: every GPU event of a trace is in every format, once, with its
 times; Kineto -> aon -> Kineto loses none; HTA, TensorBoard's plugin, Perfetto's protos and pprof
 take the files and count the same."""

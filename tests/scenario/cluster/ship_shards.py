@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300 sanitize=no
+# test: timeout=300 sanitize=no long=yes
 """aon cluster and aon ship where rows are replicated, and where they are in two shards: ZooKeeper and two servers."""
 import json
 import pathlib

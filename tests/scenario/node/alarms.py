@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 long=yes
 """Detectors tell what goes wrong while it does, once, and raise a short capture."""
 import json
 import os

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 long=yes
 """What other CUPTI tools stumble over, one test each, on the stand-in GPU: one subscriber, state
 of the whole process, graphs, buffers that do not come back, names, forks, ends, two libraries."""
 import os

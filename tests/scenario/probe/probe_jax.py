@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300 sanitize=no
+# test: timeout=300 sanitize=no long=yes
 """JAX programs that know nothing of aon, under `aon run`: their steps are found to the step, their compilations are
 named, and their results, output and exit status are what they are without it."""
 import json

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300
+# test: timeout=300 long=yes
 """aon serve against who should not get anything: other sites, other users, strange bytes, the slow."""
 import http.client
 import json

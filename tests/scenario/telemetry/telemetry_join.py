@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300 sanitize=no
+# test: timeout=300 sanitize=no long=yes
 """Telemetry joined with kernels: aon why names what made them slower, of simulated jobs and of a real one on CPUs that its
 cgroup's quota stops; of healthy ones nothing."""
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300 sanitize=no
+# test: timeout=300 sanitize=no long=yes
 """Batches of a DataLoader: the wait for each, the making of each in the program or in a worker, and whose worker
 that is. Results, and the error of a dataset, are the program's own."""
 import json

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300 sanitize=no
+# test: timeout=300 sanitize=no long=yes
 """Trainings that end in every way, with and without aon: the same output and status; all steps are stored, or the
 report says what is missing. Workers of a DataLoader, and an aond that dies in between."""
 import subprocess

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300 sanitize=no
+# test: timeout=300 sanitize=no long=yes
 """A torch whose observers cannot be used: its programs run on as they are, their steps come from Python's hooks,
 and `aon ps` says why there is no more. One such torch is made up, as of a version that is still to come."""
 import json

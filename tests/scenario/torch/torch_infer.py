@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300 sanitize=no
+# test: timeout=300 sanitize=no long=yes
 """Inference with PyTorch that knows nothing of aon: each outermost call of a module with gradients off is a
 step, found to the step; a training's steps stay what they are; results are the same."""
 import json

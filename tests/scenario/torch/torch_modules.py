@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300 sanitize=no
+# test: timeout=300 sanitize=no long=yes
 """Modules and operators of PyTorch programs that know nothing of aon, in every table of the report: each call of a
 module by its path, the backward pass by the module that it is of, and as many operations as torch's own counter
 finds."""

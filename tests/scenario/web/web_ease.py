@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300 sanitize=no
+# test: timeout=300 sanitize=no long=yes
 """The page for everybody: keyboard, screen reader, few colours, other languages, small screens, slow answers."""
 import sys
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300 sanitize=no
+# test: timeout=300 sanitize=no long=yes
 """The pages of a cluster in a browser: a made-up fleet in a real ClickHouse, with a slow rank, an idle job, a silent node and kernels
 that got slower with a driver and a framework."""
 import sys

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=300 sanitize=no
+# test: timeout=300 sanitize=no long=yes
 """The page of a node: telemetry under the timeline, captures by a form, in a real browser (web/test/node.mjs)."""
 import json
 import os
