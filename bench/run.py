@@ -5,8 +5,8 @@
 A benchmark is a benchmark() of bench/meson.build; its suites are the ids of the rows that it
 prints, one JSON object a line: {"id","value","unit","bar","ok","command"} and a "note".
 bench/rows.txt lists every id; one that no benchmark measures is a failed row. Rows that a run does
-not measure stay in BUILD/bench.json with their date. Once it has every row, docs/benchmarks.md is
-written (--doc), so the figures may be measured in several runs.
+not measure stay in BUILD/bench.json with their date, so that the figures may be measured in several
+runs. docs/benchmarks.md (--doc) has every row; those that no run has measured yet are named there.
 
 --short runs the rows that rows.txt calls "short" for a moment: each must have a value, and those
 called "short=exact", which no load changes, must hold their bar. `make check` does that.
@@ -23,6 +23,7 @@ import platform
 import re
 import subprocess
 import sys
+import textwrap
 import time
 
 
@@ -68,7 +69,7 @@ def rows_of(bench, ids, build, scaled):
         if i not in rows or done.returncode and rows[i].get("ok"):
             rows[i] = {**rows.get(i, {"id": i, "value": None, "unit": "", "bar": None}), "ok": False,
                        "command": f"make bench ONLY={i}", "note": f"{bench['name']}: status {done.returncode}"}
-    when = {"date": time.strftime("%Y-%m-%d"), "load": load}
+    when = {"date": time.strftime("%Y-%m-%d"), "load": load, "nice": os.nice(0)}
     return [{**rows[i], **when} for i in ids]
 
 
@@ -112,10 +113,9 @@ def owed(rows, ids):
 
 
 def machine():
-    """Processor, cores and memory of this machine in a few words."""
+    """Processor and cores of this machine in a few words."""
     cpu = re.search(r"model name\s*: (.*)", pathlib.Path("/proc/cpuinfo").read_text())
-    gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-    return f"{cpu[1] if cpu else platform.machine()}, {os.cpu_count()} cores, {gib:.0f} GiB, Linux {platform.release()}"
+    return f"{cpu[1] if cpu else platform.machine()}, {os.cpu_count()} cores"
 
 
 def bar_of(r):
@@ -128,27 +128,35 @@ def bar_of(r):
 def document(rows, peers):
     """The text of docs/benchmarks.md."""
     by = {r["id"]: r for r in rows}
+    absent = [i for i in peers if i not in by]
+    facts = [f"Machine: {machine()}.",
+             f"{len(rows)} of {len(peers)} figures are measured{'; not yet: ' + ', '.join(absent) if absent else ''}.",
+             "Load: the mean number of processes that wanted to run in the 15 minutes before the row. \"nice -20\" beside it: the row was"
+             " measured at that priority, ahead of the others.",
+             "A bar \"<= 2 x 1.10\" is 2, times 1.10 because the machine was that much slower than the one that the bar was set on"
+             " (`bench/speed.c`)."]
     out = ["# Benchmarks", "", "`make bench` writes this page. Do not edit it. `make bench ONLY=NAME` measures one row.", "",
-           f"- Machine: {machine()}", "- Load: the mean number of processes that wanted to run in the 15 minutes before the row.",
-           "- A bar \"<= 2 x 1.10\" is 2, times 1.10 because the machine was so much slower than the one that the bar was set on (bench/speed.c).", "",
+           *(textwrap.fill(f"- {f}", 100, subsequent_indent="  ") for f in facts), "",
            "| figure | value | bar | holds | peer | date | load | note |", "|---|---|---|---|---|---|---|---|"]
     for r in rows:
         peer = by.get(peers.get(r["id"], ""))
         beside = f"{peer['id']} {number(peer['value'])} {peer['unit']}" if peer else ""
         holds = {True: "yes", False: "**no**", None: "skipped"}[r["ok"]]
+        load = f"{r.get('load', '')}{', nice ' + str(r['nice']) if r.get('nice') else ''}"
         note = r.get("note", "").replace("|", "/")
-        out.append(f"| {r['id']} | {number(r['value'])} {r['unit']} | {bar_of(r)} | {holds} | {beside} | {r.get('date', '')} | {r.get('load', '')} | {note} |")
+        out.append(f"| {r['id']} | {number(r['value'])} {r['unit']} | {bar_of(r)} | {holds} | {beside} | {r.get('date', '')} | {load} | {note} |")
     return "\n".join(out) + "\n"
 
 
-def measured(build, wanted, scaled):
-    """The rows that are wanted, of every benchmark that has one."""
+def measured(build, wanted, scaled, keep=lambda rows: None):
+    """The rows that are wanted, of every benchmark that has one; keep(rows) has them after each."""
     found = json.loads(subprocess.check_output(["meson", "introspect", "--benchmarks", str(build)]))
     rows = []
     for bench in found:
         ids = [i for i in (s.split(":")[-1] for s in bench["suite"]) if wanted(i)]
         if ids:
             rows += rows_of(bench, ids, build, scaled)
+            keep(rows)
     return rows
 
 
@@ -174,23 +182,24 @@ def main():
     p.add_argument("--short", action="store_true", help="the rows that are short, as a test")
     p.add_argument("--strict", action="store_true", help="a row that is skipped has failed")
     p.add_argument("--json", type=pathlib.Path, help="where the rows go; BUILD/bench.json by default")
-    p.add_argument("--doc", type=pathlib.Path, help="write the table there, once every row is known")
+    p.add_argument("--doc", type=pathlib.Path, help="write the table of all rows there")
     args = p.parse_args()
     peers, marks = listed()
     if args.short:
         return short(args.build, marks)
-    rows = measured(args.build, lambda i: matches(args.only, i), marks["scaled"])
+    path = args.json or args.build / "bench.json"
+    # What was measured is kept when a later benchmark is interrupted.
+    keep = lambda rows: path.write_text(json.dumps(merged(path, rows, peers), indent=1) + "\n")
+    rows = measured(args.build, lambda i: matches(args.only, i), marks["scaled"], keep)
     if unlisted := {r["id"] for r in rows} - set(peers):
         sys.exit(f"bench/run.py: not in bench/rows.txt: {sorted(unlisted)}")
     rows += owed(rows, [i for i in peers if matches(args.only, i)])
     if not rows:
         sys.exit(f"bench/run.py: no id matches '{args.only}'")
     table(rows)
-    path = args.json or args.build / "bench.json"
-    known = merged(path, rows, peers)
-    path.write_text(json.dumps(known, indent=1) + "\n")
-    if args.doc and len(known) == len(peers):
-        args.doc.write_text(document(known, peers))
+    keep(rows)
+    if args.doc:
+        args.doc.write_text(document(merged(path, [], peers), peers))
     return 1 if any(not r["ok"] if args.strict else r["ok"] is False for r in rows) else 0
 
 
