@@ -333,7 +333,7 @@ static int add_ranges(struct pm_uses *p, const struct trace *t)
 
 int pm_add(struct pm_uses *p, const struct trace *t)
 {
-	struct join j = { NULL };
+	struct join j = { 0 };
 	int err;
 	uint8_t *of = series(t, &err);
 
