@@ -9,7 +9,5 @@ command -v shellcheck >/dev/null || {
 }
 files=$(git ls-files 2>/dev/null) || files=$(find . -path ./.git -prune -o -type f -print)
 for f in $files; do
-	if [ -f "$f" ] && head -c 64 "$f" | head -n 1 | grep -aqE '^#!.*\b(ba|da)?sh\b'; then
-		echo "$f"
-	fi
-done | xargs shellcheck --severity=style
+	[ ! -f "$f" ] || echo "$f"
+done | xargs awk 'FNR == 1 && /^#!.*[\/ ](ba|da)?sh( |$)/ { print FILENAME } { nextfile }' | xargs shellcheck --severity=style

@@ -11,24 +11,18 @@ import re
 import subprocess
 import sys
 
-STARTS = re.compile(r" U (pthread_create|thrd_create|MHD_start_daemon)\b")
-
-
-def starts_threads(program):
-    return bool(STARTS.search(subprocess.check_output(["nm", "-D", "--undefined-only", program], text=True)))
+STARTS = re.compile(r"^(.*): +U (?:pthread_create|thrd_create|MHD_start_daemon)\b", re.M)
 
 
 def main():
     tests = json.loads((pathlib.Path(sys.argv[1]) / "meson-info/intro-tests.json").read_text())
-    bad = 0
-    for t in tests:
-        suites, program = {s.split(":")[-1] for s in t["suite"]}, pathlib.Path(t["cmd"][0])
-        if "unit" not in suites or not program.name.startswith("test_"):
-            continue
-        if starts_threads(program) != ("threads" in suites):
-            bad += 1
-            print(f"{t['name']}: {'not ' if 'threads' not in suites else ''}in the suite threads, but starts "
-                  f"{'no ' if 'threads' in suites else ''}threads: see tests/unit/meson.build")
+    units = {t["cmd"][0]: (t["name"], "aon:threads" in t["suite"]) for t in tests
+             if "aon:unit" in t["suite"] and pathlib.Path(t["cmd"][0]).name.startswith("test_")}
+    starts = set(STARTS.findall(subprocess.check_output(["nm", "-A", "-D", "--undefined-only", *units], text=True)))
+    bad = [(name, listed) for program, (name, listed) in units.items() if listed != (program in starts)]
+    for name, listed in bad:
+        print(f"{name}: {'' if listed else 'not '}in the suite threads, but starts {'no ' if listed else ''}threads: "
+              "see tests/unit/meson.build")
     return 1 if bad else 0
 
 
