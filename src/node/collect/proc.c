@@ -472,10 +472,10 @@ static void parse_interrupts(struct reading *f)
 
 /* clang-format off */
 static const struct proc_row files[PROC_FILES] = {
-	[PROC_STAT] = { "/proc/stat", HOST_FAST, parse_stat },
-	[PROC_LOADAVG] = { "/proc/loadavg", HOST_MID, parse_loadavg },
-	[PROC_MEMINFO] = { "/proc/meminfo", HOST_MID, parse_meminfo },
-	[PROC_VMSTAT] = { "/proc/vmstat", HOST_MID, parse_vmstat },
+	[PROC_STAT] = { "/proc/stat", HOST_FAST, .parse = parse_stat },
+	[PROC_LOADAVG] = { "/proc/loadavg", HOST_MID, .parse = parse_loadavg },
+	[PROC_MEMINFO] = { "/proc/meminfo", HOST_MID, .parse = parse_meminfo },
+	[PROC_VMSTAT] = { "/proc/vmstat", HOST_MID, .parse = parse_vmstat },
 	[PROC_DISKSTATS] = { "/proc/diskstats", HOST_MID, parse_table, TABLE(disk_col), .key = disk_key },
 	[PROC_NET_DEV] = { "/proc/net/dev", HOST_MID, parse_table, TABLE(net_col), .heads = 2, .key = net_key },
 	[PROC_PSI_CPU] = { "/proc/pressure/cpu", HOST_FAST, parse_psi,
@@ -488,10 +488,10 @@ static const struct proc_row files[PROC_FILES] = {
 			      .full = "node_pressure_memory_stalled_seconds_total" },
 	[PROC_PSI_IRQ] = { "/proc/pressure/irq", HOST_FAST, parse_psi,
 			   .full = "node_pressure_irq_stalled_seconds_total" },
-	[PROC_SNMP] = { "/proc/net/snmp", HOST_SLOW, parse_snmp },
-	[PROC_NETSTAT] = { "/proc/net/netstat", HOST_SLOW, parse_snmp },
+	[PROC_SNMP] = { "/proc/net/snmp", HOST_SLOW, .parse = parse_snmp },
+	[PROC_NETSTAT] = { "/proc/net/netstat", HOST_SLOW, .parse = parse_snmp },
 	[PROC_SCHEDSTAT] = { "/proc/schedstat", HOST_CORE, parse_table, TABLE(sched_col), .key = cpu_key },
-	[PROC_INTERRUPTS] = { "/proc/interrupts", HOST_SLOW, parse_interrupts },
+	[PROC_INTERRUPTS] = { "/proc/interrupts", HOST_SLOW, .parse = parse_interrupts },
 };
 /* clang-format on */
 
