@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How `aon why` is judged: cases that were read by hand, the score of an answer, what must hold of every answer.
+
+Cases are tests/verdicts/cases/*.toml (their README has the keys). tests/verdicts/run prints the table, a scenario
+holds a floor of it, bench/verdict.py measures it."""
+import collections
+import json
+import pathlib
+import re
+import subprocess
+import tomllib
+
+HERE = pathlib.Path(__file__).resolve().parents[2] / "verdicts"
+THIRD = 1 / 3  # a cost is right within a third: what decides whether a fix is worth it
+UNKNOWN = {"none", "not_known", "too_little"}  # answers that name no cause
+
+# Words of which one must be said where the kind of a recording matters; other kinds need none.
+TOLD = {
+    "warm_up": ("warm", "first use", "first-use", "first launch", "loads code", "loading", "start-up", "startup"),
+    "graph_capture": ("captur",),
+    "cut_out": ("in flight", "cut", "before the recording", "before the trace", "launched before"),
+    "profiler": ("profiler",),
+    "no_gpu": ("no gpu", "on the cpu", "cpu only"),
+    "toy": ("too little", "too few", "not enough"),
+    "trimmed": ("too little", "too few", "not enough", "not recorded", "missing", "removed", "not in this trace", "not in the trace"),
+}
+
+
+def cases():
+    """Every case, in the order of the files."""
+    out = []
+    for path in sorted((HERE / "cases").glob("*.toml")):
+        with open(path, "rb") as f:
+            out += [{**c, "file": path.stem, "path": c.get("trace") or c["traces"]} for c in tomllib.load(f)["case"]]
+    return out
+
+
+def ask(aon, *args):
+    """(status, JSON or None, text of stderr) of a command of aon."""
+    r = subprocess.run([str(aon), *map(str, args)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", check=False)
+    try:
+        return r.returncode, json.loads(r.stdout), r.stderr
+    except ValueError:
+        return r.returncode, None, r.stderr + r.stdout
+
+
+def first(why):
+    """The first finding; {} where there is none."""
+    return (why or {}).get("findings", [{}])[0] if (why or {}).get("findings") else {}
+
+
+def family(why):
+    """What an answer says first, in one word."""
+    if why is None:
+        return "refused"
+    return first(why).get("family", "none")
+
+
+def words_of(finding):
+    """All that a finding says."""
+    return json.dumps({k: v for k, v in finding.items() if k != "not"}, ensure_ascii=False).lower()
+
+
+def says(text, words):
+    return any(w.lower() in text for w in words)
+
+
+def near(value, ends):
+    """Whether a cost is within a third of a range's ends."""
+    return min(ends) * (1 - THIRD) <= value <= max(ends) * (1 + THIRD)
+
+
+def judge(case, why, text=""):
+    """The score of one answer. cause: the family; right: and the culprit; cost, action, told: None where it is not asked."""
+    f, said = first(why), family(why)
+    want = [w for w in case["first"] if w["family"] == said or w["family"] in UNKNOWN and said in UNKNOWN]
+    cause = bool(want)
+    culprit = cause and all("words" not in w or says(words_of(f), w["words"]) for w in want[:1])
+    costs = [w["cost_ms"] for w in want if "cost_ms" in w]
+    cost = near(f.get("cost_ns", 0) / 1e6, costs[0]) if costs else None
+    told = TOLD.get(case.get("kind"))
+    sentences = json.dumps([(why or {}).get("recording"), [(x["title"], x["action"]) for x in (why or {}).get("findings", [])], text], ensure_ascii=False)
+    return {
+        "path": case["path"], "said": said, "cause": cause, "right": cause and culprit and not (cost is False and want[0].get("exact")),
+        "misleads": said in case.get("never", ()),
+        "cost": cost,
+        "cost_ms": f.get("cost_ns", 0) / 1e6, "want": "|".join(w["family"] for w in case["first"]),
+        "want_ms": costs[0] if costs else None,
+        "action": says(f.get("action", "").lower(), case["action"]) if cause and said not in UNKNOWN and "action" in case else None,
+        "told": says(sentences.lower(), told) if told else None,
+        "confidence": f.get("confidence", "-"),
+    }
+
+
+def score(rows):
+    """Shares of what was asked; confidence by word."""
+    def share(key):
+        got = [r[key] for r in rows if r[key] is not None]
+        return (sum(got), len(got))
+    by = collections.defaultdict(list)
+    for r in rows:
+        by[r["confidence"]].append(r["right"])
+    return {k: share(k) for k in ("right", "cause", "misleads", "cost", "action", "told")} | {
+        "confidence": {c: (sum(v), len(v)) for c, v in sorted(by.items())}}
+
+
+def table(rows):
+    """One line for each case, in columns."""
+    cells = [("case", "said", "right", "cost", "of", "action", "told", "sure", "expected")]
+    mark = {True: "yes", False: "NO", None: ""}
+    for r in rows:
+        ms = "" if r["said"] in UNKNOWN | {"refused"} else f"{r['cost_ms']:.4g}"
+        of = "" if r["want_ms"] is None else "-".join(f"{x:g}" for x in r["want_ms"])
+        right = "yes" if r["right"] else "MISLEADS" if r["misleads"] else "culprit" if r["cause"] else "NO"
+        name = r["path"].replace("tracelens/traces/", "").replace("kineto/", "")
+        cells.append((name[:52], r["said"], right, f"{ms} {mark[r['cost']]}".strip(), of, mark[r["action"]], mark[r["told"]], r["confidence"], r["want"]))
+    w = [max(len(c[i]) for c in cells) for i in range(9)]
+    return "\n".join("  ".join(f"{x:<{w[i]}}" for i, x in enumerate(c)).rstrip() for c in cells)
+
+
+def confusion(rows):
+    """What was said of what was expected (the first family of a case), by count."""
+    seen = collections.Counter((r["said"] if r["right"] else r["want"].split("|")[0], r["said"]) for r in rows)
+    said = sorted({s for _, s in seen})
+    wide = max(len(w) for w, _ in seen) + 2
+    lines = [" " * wide + "  ".join(said)]
+    for want in sorted({w for w, _ in seen}):
+        lines.append(f"{want:<{wide}}" + "  ".join(f"{seen[want, s] or '.':>{len(s)}}" for s in said))
+    return "\n".join(lines)
+
+
+# What must hold of every answer, whatever it says.
+STEP = re.compile(r"([\d.]+) (ns|us|µs|ms|s|min|h)\b")
+UNIT = {"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9}
+TAKES_NO_WORK_AWAY = {"input_bound", "launch_bound", "cpu_bound", "host_sync", "idle_dependency", "host_code", "warm_up", "gil", "gc", "logging"}
+
+
+def times(text):
+    """Times of a text in nanoseconds."""
+    return [float(n) * UNIT[u] for n, u in STEP.findall(text)]
+
+
+def same(a, b):
+    """Equal as printed: three digits."""
+    return abs(a - b) <= 0.006 * max(abs(a), abs(b))
+
+
+def range_of(expect):
+    """(low, high, now) that a finding promises, in nanoseconds; None where it promises none."""
+    m = re.match(r"(.*) to (.*?)(?: a step)?, now (.*)", expect)
+    got = times(expect)
+    return tuple(got[:3]) if m and len(got) >= 3 else None
+
+
+def account_of(why):
+    """(base, parts) in nanoseconds of each account of an answer."""
+    a = (why or {}).get("account")
+    for one in a if isinstance(a, list) else [a] if a else []:
+        parts = one.get("parts", {})
+        values = parts.values() if isinstance(parts, dict) else [p.get("ns", 0) for p in parts]
+        yield one.get("base_ns", 0), list(values)
+
+
+def account_error(why):
+    """The largest distance of the sum of an account's parts from its base."""
+    return max((abs(base - sum(parts)) for base, parts in account_of(why)), default=None)
+
+
+def breaks_of_account(why, report):
+    for base, parts in account_of(why):
+        if base != sum(parts):
+            yield f"the account's parts sum to {sum(parts)}, its base is {base}"
+    for d in (report or {}).get("devices", []):
+        if d["busy_ns"] + d["idle_ns"] != d["span_ns"]:
+            yield f"GPU {d['device']}: busy {d['busy_ns']} + idle {d['idle_ns']} is not {d['span_ns']}"
+        if sum(d["idle"].values()) != d["idle_ns"]:
+            yield f"GPU {d['device']}: causes of idle time sum to {sum(d['idle'].values())}, not {d['idle_ns']}"
+
+
+def breaks_of_shares(why):
+    for f in why["findings"] + why.get("checked", []):
+        if f["share"] > 1:
+            yield f"{f['family']}: a share of {f['share']:.3f}"
+    for f in why["findings"]:
+        for share in re.findall(r"([\d.]+) %", " ".join([f["title"], *f["seen"], f["not"]])):
+            if float(share) > 100:
+                yield f"{f['family']}: says {share} %"
+
+
+def breaks_of_promise(f, step):
+    """The range of a finding, and what it calls now."""
+    got = range_of(f["expect"])
+    if not got:
+        return
+    low, high, now = got
+    if low > high or high > 2 * low * 1.01:
+        yield f"{f['family']}: expects {f['expect']}: wider than 2 x"
+    if high > now * 1.006:
+        yield f"{f['family']}: expects {f['expect']}: more than now"
+    if f["per"] == "step" and step and not same(now, step):
+        yield f"{f['family']}: now is {now / 1e6:.4g} ms, the step {step / 1e6:.4g}"
+
+
+def breaks_of_replay(f, streams):
+    """A replay that keeps all GPU work cannot end before the stream with most of it."""
+    busy = [s["busy_ns"] for s in streams if s["device"] == f["device"] and s["rank"] == f["rank"]]
+    n = streams[0]["steps"] if streams and f["per"] == "step" else 1
+    if f.get("replay_ns") and f["family"] in TAKES_NO_WORK_AWAY and busy and n and f["replay_ns"] < 0.98 * max(busy) / n:
+        yield f"{f['family']}: replayed in {f['replay_ns'] / 1e6:.4g} ms, a stream is busy {max(busy) / n / 1e6:.4g}"
+
+
+def breaks_of_ruled_out(why):
+    """A family that is ruled out is not one that was found."""
+    found = {f["family"] for f in why["findings"]}
+    for c in why.get("checked", []):
+        if c["found"] != (c["family"] in found) and c["found"]:
+            yield f"{c['family']} was found and is not told"
+
+
+def steps_of(report):
+    """How many steps there are, and the mean of their length, of the rank that takes longest."""
+    by = collections.defaultdict(list)
+    for s in (report or {}).get("steps", []):
+        by[s.get("rank")].append(s.get("dur_ns", s.get("end_ns", 0) - s.get("start_ns", 0)))
+    return {r: (len(v), sum(v) / len(v)) for r, v in by.items() if v}
+
+
+def breaks(why, report):
+    """Every invariant that an answer violates, as sentences."""
+    if not why or "findings" not in why:
+        return ["it is no answer"]
+    steps = steps_of(report)
+    out = [*breaks_of_account(why, report), *breaks_of_shares(why), *breaks_of_ruled_out(why)]
+    for f in why["findings"]:
+        n, step = steps.get(f["rank"], (0, 0))
+        out += breaks_of_promise(f, step)
+        out += breaks_of_replay(f, [{**s, "steps": n} for s in (report or {}).get("streams", [])])
+        if step and f["per"] == "step" and f["cost_ns"] > 1.006 * step:
+            out.append(f"{f['family']}: costs {f['cost_ns'] / 1e6:.4g} ms of a step of {step / 1e6:.4g}")
+        if f["cost_ns"] and step and f["per"] == "step" and not same(f["share"], f["cost_ns"] / step):
+            out.append(f"{f['family']}: {f['cost_ns'] / 1e6:.4g} ms of a step of {step / 1e6:.4g} is called {f['share']:.1%}")
+    return out
