@@ -169,22 +169,22 @@ def account_error(why):
 def breaks_of_account(why, report):
     for base, parts in account_of(why):
         if base != sum(parts):
-            yield f"the account's parts sum to {sum(parts)}, its base is {base}"
+            yield "account", f"the account's parts sum to {sum(parts)}, its base is {base}"
     for d in (report or {}).get("devices", []):
         if d["busy_ns"] + d["idle_ns"] != d["span_ns"]:
-            yield f"GPU {d['device']}: busy {d['busy_ns']} + idle {d['idle_ns']} is not {d['span_ns']}"
+            yield "account", f"GPU {d['device']}: busy {d['busy_ns']} + idle {d['idle_ns']} is not {d['span_ns']}"
         if sum(d["idle"].values()) != d["idle_ns"]:
-            yield f"GPU {d['device']}: causes of idle time sum to {sum(d['idle'].values())}, not {d['idle_ns']}"
+            yield "account", f"GPU {d['device']}: causes of idle time sum to {sum(d['idle'].values())}, not {d['idle_ns']}"
 
 
 def breaks_of_shares(why):
     for f in why["findings"] + why.get("checked", []):
         if f["share"] > 1:
-            yield f"{f['family']}: a share of {f['share']:.3f}"
+            yield "above 100 %", f"{f['family']}: a share of {f['share']:.3f}"
     for f in why["findings"]:
         for share in re.findall(r"([\d.]+) %", " ".join([f["title"], *f["seen"], f["not"]])):
             if float(share) > 100:
-                yield f"{f['family']}: says {share} %"
+                yield "above 100 %", f"{f['family']}: says {share} %"
 
 
 def breaks_of_promise(f, step):
@@ -194,49 +194,56 @@ def breaks_of_promise(f, step):
         return
     low, high, now = got
     if low > high or high > 2 * low * 1.01:
-        yield f"{f['family']}: expects {f['expect']}: wider than 2 x"
+        yield "wide promise", f"{f['family']}: expects {f['expect']}"
     if high > now * 1.006:
-        yield f"{f['family']}: expects {f['expect']}: more than now"
+        yield "promise above now", f"{f['family']}: expects {f['expect']}"
     if f["per"] == "step" and step and not same(now, step):
-        yield f"{f['family']}: now is {now / 1e6:.4g} ms, the step {step / 1e6:.4g}"
+        yield "now is not the step", f"{f['family']}: now is {now / 1e6:.4g} ms, the step {step / 1e6:.4g}"
 
 
-def breaks_of_replay(f, streams):
+def breaks_of_replay(f, streams, steps):
     """A replay that keeps all GPU work cannot end before the stream with most of it."""
     busy = [s["busy_ns"] for s in streams if s["device"] == f["device"] and s["rank"] == f["rank"]]
-    n = streams[0]["steps"] if streams and f["per"] == "step" else 1
+    n = steps if f["per"] == "step" else 1
     if f.get("replay_ns") and f["family"] in TAKES_NO_WORK_AWAY and busy and n and f["replay_ns"] < 0.98 * max(busy) / n:
-        yield f"{f['family']}: replayed in {f['replay_ns'] / 1e6:.4g} ms, a stream is busy {max(busy) / n / 1e6:.4g}"
+        yield "replay below busy", f"{f['family']}: replayed in {f['replay_ns'] / 1e6:.4g} ms, a stream is busy {max(busy) / n / 1e6:.4g}"
 
 
 def breaks_of_ruled_out(why):
-    """A family that is ruled out is not one that was found."""
+    """Nothing that was found is ruled out: what is told and what was checked agree."""
     found = {f["family"] for f in why["findings"]}
     for c in why.get("checked", []):
-        if c["found"] != (c["family"] in found) and c["found"]:
-            yield f"{c['family']} was found and is not told"
+        if c["found"] and c["family"] not in found:
+            yield "found and not told", c["family"]
+        if not c["possible"] and c["family"] in found:
+            yield "told and not possible", c["family"]
+
+
+def breaks_of_cost(f, step):
+    """Costs and shares have one base: the step."""
+    if not step or f["per"] != "step":
+        return
+    if f["cost_ns"] > 1.006 * step:
+        yield "cost above the step", f"{f['family']}: {f['cost_ns'] / 1e6:.4g} ms of a step of {step / 1e6:.4g}"
+    if f["cost_ns"] and not same(f["share"], f["cost_ns"] / step):
+        yield "two bases", f"{f['family']}: {f['cost_ns'] / 1e6:.4g} ms of a step of {step / 1e6:.4g} is called {f['share']:.1%}"
 
 
 def steps_of(report):
-    """How many steps there are, and the mean of their length, of the rank that takes longest."""
+    """{rank: (number of steps, mean of their length)}."""
     by = collections.defaultdict(list)
     for s in (report or {}).get("steps", []):
-        by[s.get("rank")].append(s.get("dur_ns", s.get("end_ns", 0) - s.get("start_ns", 0)))
+        by[s.get("rank")].append(s["dur_ns"])
     return {r: (len(v), sum(v) / len(v)) for r, v in by.items() if v}
 
 
 def breaks(why, report):
-    """Every invariant that an answer violates, as sentences."""
+    """Every invariant that an answer violates: (kind, sentence)."""
     if not why or "findings" not in why:
-        return ["it is no answer"]
+        return [("no answer", "it is no answer")]
     steps = steps_of(report)
     out = [*breaks_of_account(why, report), *breaks_of_shares(why), *breaks_of_ruled_out(why)]
     for f in why["findings"]:
         n, step = steps.get(f["rank"], (0, 0))
-        out += breaks_of_promise(f, step)
-        out += breaks_of_replay(f, [{**s, "steps": n} for s in (report or {}).get("streams", [])])
-        if step and f["per"] == "step" and f["cost_ns"] > 1.006 * step:
-            out.append(f"{f['family']}: costs {f['cost_ns'] / 1e6:.4g} ms of a step of {step / 1e6:.4g}")
-        if f["cost_ns"] and step and f["per"] == "step" and not same(f["share"], f["cost_ns"] / step):
-            out.append(f"{f['family']}: {f['cost_ns'] / 1e6:.4g} ms of a step of {step / 1e6:.4g} is called {f['share']:.1%}")
+        out += [*breaks_of_promise(f, step), *breaks_of_replay(f, (report or {}).get("streams", []), n), *breaks_of_cost(f, step)]
     return out
