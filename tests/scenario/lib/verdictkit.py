@@ -4,6 +4,7 @@
 Cases are tests/verdicts/cases/*.toml (their README has the keys). tests/verdicts/run prints the table, a scenario
 holds a floor of it, bench/verdict.py measures it."""
 import collections
+import gzip
 import json
 import pathlib
 import re
@@ -237,7 +238,41 @@ def steps_of(report):
     return {r: (len(v), sum(v) / len(v)) for r, v in by.items() if v}
 
 
-def breaks(why, report):
+def frames(path):
+    """{name: time on the host, nested ones counted once} of a Kineto file; {} of others."""
+    if not str(path).endswith((".json", ".json.gz")):
+        return {}
+    with (gzip.open if str(path).endswith(".gz") else open)(path, "rt", encoding="utf8") as f:
+        events = json.load(f)["traceEvents"]
+    spans = collections.defaultdict(list)
+    for e in events:
+        if e.get("ph") == "X" and "correlation" not in e.get("args", {}):
+            spans[e["name"], e.get("pid"), e.get("tid")].append((float(e["ts"]), float(e["ts"]) + float(e.get("dur", 0))))
+    out = collections.Counter()
+    for (name, _, _), some in spans.items():
+        end = 0
+        for a, b in sorted(some):
+            out[name] += max(0, b - max(a, end)) * 1e3
+            end = max(end, b)
+    return out
+
+
+def breaks_of_claims(why, path, steps):
+    """No frame is said to hold more time than it lasted."""
+    known = None
+    for f in why["findings"]:
+        for text in f["seen"]:
+            if not (m := re.match(r"([\d.]+ (?:ns|us|µs|ms|s))\b.*? in (\S.*)$", text)):
+                continue
+            known = frames(path) if known is None else known
+            name = m[2].split(" (")[0]
+            lasted = max((ns for n, ns in known.items() if n.startswith(name)), default=0)
+            claim = times(m[1])[0] * (max(1, steps) if f["per"] == "step" else 1)
+            if lasted and claim > 1.02 * lasted:
+                yield "claim above frame", f"{f['family']}: {text}: it lasted {lasted / 1e6:.4g} ms"
+
+
+def breaks(why, report, path=None):
     """Every invariant that an answer violates: (kind, sentence)."""
     if not why or "findings" not in why:
         return [("no answer", "it is no answer")]
@@ -246,4 +281,6 @@ def breaks(why, report):
     for f in why["findings"]:
         n, step = steps.get(f["rank"], (0, 0))
         out += [*breaks_of_promise(f, step), *breaks_of_replay(f, (report or {}).get("streams", []), n), *breaks_of_cost(f, step)]
+    if path:
+        out += breaks_of_claims(why, path, max((n for n, _ in steps.values()), default=0))
     return out
