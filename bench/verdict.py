@@ -4,7 +4,7 @@
 
 verdict_traces  of the recorded traces that were read by hand: those whose first finding is right
 verdict_sim     of the simulator's faults, each drawn five times: the same
-verdict_high    of the first findings of both that are said with confidence high: those that are right
+verdict_high    of the first findings of both that have confidence high: those that are right
 account_error   the largest distance, in nanoseconds, of the parts of an account of time from its base
 
 Seeds of the simulator follow from the release: nobody can have tuned on them."""
@@ -54,7 +54,7 @@ def share(rows):
 
 
 def wrong(rows):
-    """What was said instead of what, in a few words."""
+    """Wrong answers by kind."""
     some = collections.Counter(f"{r['said']} instead of {r['want'].split('|')[0]}" for r in rows if not r["right"])
     return "".join(f"; {what} x {n}" for what, n in some.most_common())
 

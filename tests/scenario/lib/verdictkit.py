@@ -2,7 +2,7 @@
 """How `aon why` is judged: cases that were read by hand, the score of an answer, what must hold of every answer.
 
 Cases are tests/verdicts/cases/*.toml (their README has the keys). tests/verdicts/run prints the table, a scenario
-holds a floor of it, bench/verdict.py measures it."""
+holds a floor, bench/verdict.py measures the score."""
 import collections
 import gzip
 import json
