@@ -132,6 +132,7 @@ def confusion(rows):
 
 # What must hold of every answer, whatever it says.
 STEP = re.compile(r"([\d.]+) (ns|us|µs|ms|s|min|h)\b")
+LEAST = 5  # percent: from there on a rule fires (docs/insights.md)
 UNIT = {"ns": 1, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9, "min": 60e9, "h": 3600e9}
 TAKES_NO_WORK_AWAY = {"input_bound", "launch_bound", "cpu_bound", "host_sync", "idle_dependency", "host_code", "warm_up", "gil", "gc", "logging"}
 
@@ -218,6 +219,10 @@ def breaks_of_ruled_out(why):
             yield "found and not told", c["family"]
         if not c["possible"] and c["family"] in found:
             yield "told and not possible", c["family"]
+    for f in why["findings"]:
+        for what, share in re.findall(r"([^,()]+) \(([\d.]+) %\)", f["not"]):
+            if float(share) > LEAST:
+                yield "ruled out and large", f"{f['family']}: not {what.strip()} ({share} %)"
 
 
 def breaks_of_cost(f, step):
