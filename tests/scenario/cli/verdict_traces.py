@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# test: timeout=900 sanitize=no long=yes
+"""aon why on every recorded trace that was read by hand, and on the simulator's faults: no fewer right
+answers than the last time, and nothing that cannot be true."""
+import collections
+
+import verdictkit
+import verdictsim
+from aontest import Place, data, done, find, ok, skip
+
+# The least that the engine reaches. Raise a floor when it does better; never lower one.
+RIGHT = 42  # of the traces
+SURE = 0.75  # of those said with confidence high
+SIM = 22  # of 30 simulated jobs
+
+# Sentences that cannot be true, by kind, that the engine still says. A number may only fall; a kind
+# that is not here must not occur.
+STILL = {"claim above frame": 5, "two bases": 72, "wide promise": 19, "now is not the step": 6, "cost above the step": 3}
+
+
+def traces(aon, root):
+    rows, broken = [], collections.defaultdict(list)
+    for case in verdictkit.cases():
+        path = root / case["path"]
+        _, why, text = verdictkit.ask(aon, "why", "--json", path)
+        rows.append(verdictkit.judge(case, why, text))
+        for kind, what in verdictkit.breaks(why, verdictkit.ask(aon, "report", "--json", path)[1], path):
+            broken[kind].append(f"{case['path']}: {what}")
+    print("#", verdictkit.table(rows).replace("\n", "\n# "))
+    right = sum(r["right"] for r in rows)
+    ok(right >= RIGHT, f"the first finding is right on {right} of {len(rows)} traces", f"at least {RIGHT}")
+    high = [r["right"] for r in rows if r["confidence"] == "high"]
+    ok(sum(high) >= SURE * len(high), f"of those said with high {sum(high)} of {len(high)} are right")
+    ok(not any(r["said"] == "refused" for r in rows), "every trace gets an answer", [r["path"] for r in rows if r["said"] == "refused"])
+    for kind in sorted(set(STILL) | set(broken)):
+        n = len(broken[kind])
+        ok(n <= STILL.get(kind, 0), f"{kind}: {n}, at most {STILL.get(kind, 0)}", "\n".join(broken[kind]))
+
+
+def simulated(aon, folder):
+    rows = verdictsim.rows(aon, folder, "dev")
+    print("#", verdictkit.table(rows).replace("\n", "\n# "))
+    right = sum(r["right"] for r in rows)
+    ok(right >= SIM and len(rows) == len(verdictsim.KINDS), f"the first finding is right on {right} of {len(rows)} simulated faults")
+
+
+with Place() as place:
+    if root := data():
+        traces(find("aon"), root)
+    else:
+        skip("the first finding is right", "the recorded traces are not beside the tree")
+    simulated(find("aon"), place.path)
+done()
