@@ -1,0 +1,28 @@
+# kind: two ranks with batches of different sizes
+# family: imbalance straggler
+# culprit: rank:slow
+# action: balance|rank|batch|even|shard|equal
+# needs: torch
+# ranks: 2
+# draw: times=3..7 slow=0..1 width=192..256 batch=48..64
+# healthy: batch=768
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from torch.nn.parallel import DistributedDataParallel
+
+import planted
+from planted import P, RANK
+
+dist.init_process_group("gloo")
+model = DistributedDataParallel(planted.mlp())
+opt = torch.optim.SGD(model.parameters(), lr=0.01)
+slow = round(P["slow"])
+n = P["batch"] * (int(P["times"]) if RANK == slow and planted.ON else 1)
+for x, y in planted.steps(planted.endless(planted.batch(n)), of=planted.blocked_ns):
+    opt.zero_grad()
+    F.cross_entropy(model(x), y).backward()
+    opt.step()
+if RANK != slow:  # the one that waits
+    planted.done()
+dist.destroy_process_group()
