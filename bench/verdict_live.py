@@ -8,7 +8,7 @@ verdict_false       healthy programs of the same kinds of which a problem is sai
 verdict_cost_third  findings whose cost is within a third of what the program measured; of all runs that measure one
 why_live_s          how long `aon why` takes after the program's end, the longest
 
-    bench/verdict_live.py [--build DIR] [--kinds PATTERN] [--seed TEXT] [--sizes 0,1,2] [--short] [--jobs 1] [--nice N] [--minutes N]
+    bench/verdict_live.py [--build DIR] [--kinds PATTERN] [--seed TEXT] [--sizes 0,1,2] [--short] [--seconds N] [--jobs 1] [--nice N] [--minutes N]
                           [--validate] [--json FILE]
 
 --short: programs of 6 to 8 seconds instead of 20 to 35. --validate: run each program without aon, with its problem and without, and
@@ -38,6 +38,7 @@ def arguments():
     p.add_argument("--seed", help="of names, times and sizes; by default it depends on the release")
     p.add_argument("--sizes", default="0,1,2")
     p.add_argument("--short", action="store_true", default=bool(os.environ.get("BENCH_SHORT")))
+    p.add_argument("--seconds", type=float, help="of each program, instead of those that are drawn")
     p.add_argument("--jobs", type=int, default=1)
     p.add_argument("--nice", type=int)
     p.add_argument("--minutes", type=float, default=1e9, help="start no further program after so long")
@@ -75,10 +76,17 @@ def chosen():
     return [k for n, k in found.items() if n not in lacks], lacks
 
 
+def case_of(kind, s, size, on=True):
+    case = livekit.Case(kind, s, size, args.short, on)
+    if args.seconds:
+        case.p["seconds"] = args.seconds
+    return case
+
+
 def cases(kinds, s):
     sizes = [int(x) for x in args.sizes.split(",")]
-    planted = [livekit.Case(k, s, n, args.short) for n in sizes for k in kinds]
-    healthy = [livekit.Case(k, s, n, args.short, on=False) for n in sizes for k in kinds if "healthy" in k.head]
+    planted = [case_of(k, s, n) for n in sizes for k in kinds]
+    healthy = [case_of(k, s, n, False) for n in sizes for k in kinds if "healthy" in k.head]
     if IDS and set(IDS) == {"verdict_false"}:
         return healthy
     return planted if IDS and "verdict_false" not in IDS else planted + healthy
@@ -181,7 +189,7 @@ def validate(kinds, s):
             step = {}
             for on in (True, False):
                 with aontest.Place() as place:
-                    r = livekit.Run(livekit.Case(k, s, n, args.short, on), place, aon=False, nice=args.nice)
+                    r = livekit.Run(case_of(k, s, n, on), place, aon=False, nice=args.nice)
                 step[on] = r.truth
                 if r.rc or not r.truth:
                     print(f"{k.name}: exit status {r.rc}\n{r.err[-1500:]}", file=sys.stderr)

@@ -14,6 +14,7 @@ import time
 
 from aontest import BUILD, ROOT, Place, find
 from clitest import env_for
+from quotakit import Group, no_quota
 
 HERE = ROOT / "tests/verdicts/live"
 CACHE = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "aon"
@@ -75,8 +76,7 @@ def why_not(kind):
     if "cc" in needs and not shutil.which("cc"):
         return "no C compiler"
     if "cgroup" in needs:
-        import causekit  # noqa: PLC0415  it needs the stand-in
-        return causekit.why_not("quota")
+        return no_quota()
     return ""
 
 
@@ -88,7 +88,7 @@ class Case:
     """A program of a kind: its names, numbers and length drawn. on=False: without its problem."""
 
     def __init__(self, kind, seed, size, short=False, on=True):
-        r = random.Random(f"{kind.name} {seed} {size} {on}")
+        r = random.Random(f"{kind.name} {seed} {size}")
         self.kind, self.size, self.on = kind, size, on
         words = [f"{v}_{n}" for v, n in zip(r.sample(VERBS, 4), r.sample(NOUNS, 4))]
         self.names = dict(zip(("plant_f", "plant_g", "plant_h"), words))
@@ -158,7 +158,6 @@ class Run:
         env = case.env(place, folder, case.write(folder))
         argv, group = case.argv(folder), None
         if "cgroup" in case.kind.head["needs"].split():
-            from causekit import Group  # noqa: PLC0415
             group = Group(f"aon-live-{os.getpid()}", case.p["quota"])
             env["PLANTED_CGROUP"] = str(group.path / "cgroup.procs")
             if case.on and "ranks" not in case.kind.head:

@@ -5,6 +5,7 @@
 # needs: torch cgroup
 # ranks: 2
 # draw: quota=0.3..0.6 slow=0..1 width=128..192 batch=32..64
+# loaded: yes
 import os
 
 import torch

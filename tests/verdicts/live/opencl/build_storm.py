@@ -3,7 +3,7 @@
 # culprit: clBuildProgram plant_f
 # action: shape|pad|jit|cache|symbolic|Variable
 # needs: opencl
-# draw: every=1..4 width=48..96 batch=16..48
+# draw: every=4..10 width=32..64 batch=16..48
 import os
 
 os.environ.update(DEV="CL", PARALLEL="0", CACHELEVEL="0", TRAINING="1")

@@ -3,7 +3,7 @@
 # culprit: plant_g
 # action: cheaper|move|thread|ahead|vectori|overlap
 # needs: opencl
-# draw: ms=8..50 big=400000..1200000
+# draw: ms=8..50 big=150000..400000
 # healthy: yes
 import numpy as np
 import pyopencl as cl
@@ -21,7 +21,7 @@ n = planted.fit(plant_g, P["ms"]) if planted.ON else 1
 for _ in planted.steps():
     with planted.cost():
         plant_g(n)
-    for _k in range(4):
+    for _k in range(2):
         big(queue, (int(P["big"]),), None, b)
     queue.finish()
 planted.done()

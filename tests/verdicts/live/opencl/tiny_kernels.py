@@ -3,7 +3,7 @@
 # culprit: plant_f
 # action: fuse|fewer|larger|graph|batch
 # needs: opencl
-# draw: launches=300..1500 big=200000..600000
+# draw: launches=1500..8000 big=40000..120000
 import numpy as np
 import pyopencl as cl
 from plant_mod import SOURCE

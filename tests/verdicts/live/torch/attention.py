@@ -13,9 +13,10 @@ import planted
 from planted import P
 
 torch.set_num_threads(1)
-model = torch.nn.Sequential(PlantC(128, int(P["heads"])), torch.nn.Linear(128, 10))
+width = 32 * int(P["heads"])
+model = torch.nn.Sequential(PlantC(width, int(P["heads"])), torch.nn.Linear(width, 10))
 opt = torch.optim.SGD(model.parameters(), lr=0.01)
-x, y = torch.randn(2, int(P["length"]), 128), torch.randint(10, (2,))
+x, y = torch.randn(2, int(P["length"]), width), torch.randint(10, (2,))
 for _ in planted.steps():
     opt.zero_grad()
     F.cross_entropy(model(x).mean(1), y).backward()

@@ -3,7 +3,7 @@
 # culprit: plant_f
 # action: vectori|cheaper|batch|loop|python|move
 # needs: torch
-# draw: rows=24..160 width=256..448 batch=96..160
+# draw: rows=40..200 width=256..448 batch=96..160
 import plant_mod
 import torch
 import torch.nn.functional as F
@@ -29,7 +29,7 @@ def plant_f(x):
     if not ON:
         return (x - x.mean(1, keepdim=True)) / (x.std(1, keepdim=True) + 1e-5)
     rows = []
-    for k in range(int(P["rows"]) * 4):
+    for k in range(int(P["rows"]) * 10):
         row = x[k % len(x)]
         rows.append((row - row.mean()) / (row.std() + 1e-5))
     return torch.stack(rows[:len(x)]) if len(rows) >= len(x) else x

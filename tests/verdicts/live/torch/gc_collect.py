@@ -3,8 +3,10 @@
 # culprit: plant_f gc.collect
 # action: gc|collect
 # needs: torch
-# draw: objects=40000..240000 width=256..448 batch=64..160
+# draw: objects=120000..800000 width=256..448 batch=64..160
 # healthy: yes
+import gc
+
 import torch
 import torch.nn.functional as F
 from plant_mod import plant_f
@@ -14,6 +16,7 @@ from planted import P
 
 model = planted.mlp()
 opt = torch.optim.SGD(model.parameters(), lr=0.01)
+gc.freeze()  # what was imported is not looked at again
 index = [{"id": k, "path": str(k)} for k in range(int(P["objects"]))]
 for x, y in planted.steps(planted.endless(planted.batch())):
     opt.zero_grad()

@@ -4,6 +4,7 @@
 # action: quota|limit|cpu.max|cpus|request
 # needs: torch cgroup
 # draw: quota=0.35..0.7 width=256..448 batch=64..160
+# loaded: yes
 import torch
 import torch.nn.functional as F
 

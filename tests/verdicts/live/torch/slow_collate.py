@@ -1,6 +1,6 @@
 # kind: a collate function that pads and copies row by row in Python
 # family: input_bound
-# culprit: plant_f
+# culprit: plant_f plant_g
 # action: num_workers|workers|collate
 # needs: torch
 # draw: ms=8..50 width=256..448 batch=64..160
@@ -16,7 +16,7 @@ from planted import P
 model = planted.mlp()
 opt = torch.optim.SGD(model.parameters(), lr=0.01)
 rows = [(torch.randn(P["width"]), k % 10) for k in range(512)] * 4000
-plant_mod.rounds = planted.fit(plant_mod.pad, P["ms"]) if planted.ON else 0
+plant_mod.rounds = planted.fit(plant_mod.plant_g, P["ms"]) if planted.ON else 0
 for x, y in planted.steps(DataLoader(rows, batch_size=P["batch"], collate_fn=plant_mod.plant_f)):
     opt.zero_grad()
     F.cross_entropy(model(x), y).backward()
@@ -30,7 +30,7 @@ import planted
 rounds = 0
 
 
-def pad(n):
+def plant_g(n):
     out = []
     for i in range(n * 10):
         out.append([i, i + 1, 0, 0])
@@ -40,9 +40,5 @@ def pad(n):
 
 def plant_f(items):
     with planted.cost():
-        out = []
-        for i in range(rounds * 10):
-            out.append([i, i + 1, 0, 0])
-            if len(out) > 1000:
-                out.clear()
+        plant_g(rounds)
     return torch.stack([x for x, _ in items]), torch.tensor([y for _, y in items])
