@@ -77,7 +77,7 @@ def chosen():
 
 
 def case_of(kind, s, size, on=True):
-    case = livekit.Case(kind, s, size, args.short, on)
+    case = livekit.Case(kind, s, size, args.short, on, healthy=not args.validate)
     if args.seconds:
         case.p["seconds"] = args.seconds
     return case

@@ -85,9 +85,10 @@ def jaxes():
 
 
 class Case:
-    """A program of a kind: its names, numbers and length drawn. on=False: without its problem."""
+    """A program of a kind: its names, numbers and length drawn. on=False: without its problem; healthy: with the sizes at
+    which it has none of its own."""
 
-    def __init__(self, kind, seed, size, short=False, on=True):
+    def __init__(self, kind, seed, size, short=False, on=True, healthy=True):
         r = random.Random(f"{kind.name} {seed} {size}")
         self.kind, self.size, self.on = kind, size, on
         words = [f"{v}_{n}" for v, n in zip(r.sample(VERBS, 4), r.sample(NOUNS, 4))]
@@ -97,7 +98,7 @@ class Case:
         self.script = r.choice(SCRIPTS)
         draws = dict(x.split("=") for x in kind.head.get("draw", "").split())
         self.p = {k: drawn(r, v, size) for k, v in draws.items()}
-        if not on:
+        if not on and healthy:
             self.p.update((k, int(v)) for k, v in (x.split("=") for x in kind.head.get("healthy", "").split() if "=" in x))
         seconds = r.uniform(6, 8) if short else r.uniform(20, 35)
         self.p.update(on=int(on), seconds=round(seconds, 2))

@@ -25,4 +25,4 @@ for x, y in planted.steps(planted.endless(planted.batch(n)), of=planted.blocked_
     opt.step()
 if RANK != slow:  # the one that waits
     planted.done()
-dist.destroy_process_group()
+planted.leave()

@@ -26,4 +26,4 @@ for _ in planted.steps(of=planted.blocked_ns):
     opt.step()
 if RANK == 0:
     planted.done()
-dist.destroy_process_group()
+planted.leave()

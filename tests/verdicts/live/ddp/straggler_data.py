@@ -26,7 +26,7 @@ for x, y in planted.steps(DataLoader(data, batch_size=None)):
     opt.step()
 if RANK == slow:
     planted.done()
-dist.destroy_process_group()
+planted.leave()
 # file: plant_mod.py
 import time
 

@@ -4,7 +4,7 @@
 # action: rank|quota|limit|cpu
 # needs: torch cgroup
 # ranks: 2
-# draw: quota=0.3..0.6 slow=0..1 width=128..192 batch=32..64
+# draw: quota=0.25..0.45 slow=0..1 width=256..320 batch=128..192
 # loaded: yes
 import os
 
@@ -29,4 +29,4 @@ for x, y in planted.steps(planted.endless(planted.batch()), of=planted.throttled
     opt.step()
 if RANK == slow:
     planted.done()
-dist.destroy_process_group()
+planted.leave()

@@ -3,7 +3,7 @@
 # culprit: plant_f
 # action: blocking|read|async|sync|wait|ahead
 # needs: opencl
-# draw: rounds=6..16 big=150000..400000 host=0.6..0.9
+# draw: rounds=6..16 big=60000..120000 host=0.6..0.9
 import numpy as np
 import pyopencl as cl
 from plant_mod import SOURCE, plant_f, prepare
@@ -29,7 +29,7 @@ import planted
 SOURCE = """
 __kernel void product(__global float *x) {
     float v = x[get_global_id(0)];
-    for (int i = 0; i < 256; i++) v = v * 0.99f + 0.5f;
+    for (int i = 0; i < 64; i++) v = v * 0.99f + 0.5f;
     x[get_global_id(0)] = v;
 }
 """

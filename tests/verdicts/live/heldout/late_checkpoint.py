@@ -28,7 +28,7 @@ for step, (x, y) in enumerate(planted.steps(planted.endless(planted.batch()))):
             plant_f({"model": model.state_dict(), "table": table.state_dict(), "step": step})
 if RANK == 0:
     planted.done()
-dist.destroy_process_group()
+planted.leave()
 # file: plant_mod.py
 import os
 

@@ -17,10 +17,9 @@ if not planted.ON:
     plant_f = jax.jit(plant_f, static_argnums=1)
 for _ in planted.steps():
     w = grads(w, x)
-    with planted.cost():
-        x = plant_f(x, int(P["rounds"]))
-        x.block_until_ready()
-planted.done(compare="cpu")
+    x = plant_f(x, int(P["rounds"]))
+    x.block_until_ready()
+planted.done(compare="wall")
 # file: plant_mod.py
 import jax
 import jax.numpy as jnp

@@ -15,8 +15,7 @@ w = [jax.random.normal(jax.random.key(i), (width, width)) * 0.05 for i in range(
 x = jax.random.normal(jax.random.key(9), (P["batch"], width))
 layer(w[0], x).block_until_ready()
 for _ in planted.steps():
-    with planted.cost():
-        plant_f(w, x, int(P["calls"]), P["ms"] / P["calls"])
+    plant_f(w, x, int(P["calls"]), P["ms"] / P["calls"])
 planted.done(compare="wall")
 # file: plant_mod.py
 import time
