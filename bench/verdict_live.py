@@ -4,7 +4,7 @@
 
 verdict_live        programs with one planted problem (kinds that the rules were built with), default settings: cause and culprit right
 verdict_heldout     the same of the kinds of tests/verdicts/live/heldout, which nobody who writes rules has seen
-verdict_false       healthy programs of the same kinds of which a problem is said
+verdict_false       healthy programs of the same kinds with a finding
 verdict_cost_third  findings whose cost is within a third of what the program measured; of all runs that measure one
 why_live_s          how long `aon why` takes after the program's end, the longest
 
@@ -142,7 +142,7 @@ def judged(all_cases):
 
 
 def confusion(verdicts):
-    """How often which family was said of which kind."""
+    """How often each family was reported for each kind."""
     said = collections.defaultdict(collections.Counter)
     for v in verdicts:
         want = v.case.kind.head["family"].split()

@@ -41,7 +41,7 @@ def kinds():
         if p.suffix in (".py", ".c") and p.parent.name != "lib":
             text = p.read_text()
             head = {}
-            for line in text.splitlines():
+            for line in text.splitlines()[1:]:  # behind that of its licence
                 if not (m := HEAD.match(line)):
                     break
                 head[m[1]] = m[2]

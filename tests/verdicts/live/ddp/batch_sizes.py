@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: two ranks with batches of different sizes
 # family: imbalance straggler
 # culprit: rank:slow

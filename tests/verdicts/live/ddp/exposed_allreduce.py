@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: gradients of large embeddings are reduced while there is nothing left to compute
 # family: comm_exposed slow_collectives
 # culprit: all_reduce allreduce

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: four ranks, one of which waits for its storage at each step
 # family: straggler input_bound imbalance
 # culprit: rank:slow plant_f

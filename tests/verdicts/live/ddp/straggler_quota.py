@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: two ranks, one of which has a CPU quota
 # family: straggler throttled cpu_quota imbalance
 # culprit: rank:slow quota throttle

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: a GPU waits for a function of the program that parses text
 # family: host_code cpu_bound
 # culprit: plant_f

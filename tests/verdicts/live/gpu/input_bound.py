@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: a GPU waits for a DataLoader without workers
 # family: input_bound
 # culprit: plant_f PlantC

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: many kernels of a few microseconds, launched one by one from Python
 # family: launch_bound small_kernels
 # culprit: plant_f train_step

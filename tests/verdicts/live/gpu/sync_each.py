@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: the host waits for the GPU after every kernel, and then prepares the next one
 # family: host_sync
 # culprit: plant_f

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: a hook of the backward pass that computes in Python for each gradient
 # family: host_code cpu_bound
 # culprit: plant_f plant_g

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: OpenCL: the result of each kernel is read back with a blocking call before the next one is prepared
 # family: host_sync copy_bound
 # culprit: plant_f

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: gradient norms of each row, computed one by one in Python before the optimizer
 # family: host_code cpu_bound host_sync
 # culprit: plant_f

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: a deep copy of model and optimizer state at each step ("the last good one")
 # family: host_code cpu_bound checkpoint
 # culprit: plant_f deepcopy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: JAX: the host prepares each batch in NumPy and Python while the device has nothing to do
 # family: input_bound host_code cpu_bound
 # culprit: plant_f

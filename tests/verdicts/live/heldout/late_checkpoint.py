@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: two ranks; the first writes a checkpoint every few steps while the other waits in a collective
 # family: checkpoint straggler
 # culprit: rank:0 plant_f torch.save

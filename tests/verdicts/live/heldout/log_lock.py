@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: a logging handler behind a lock that another thread keeps while it ships lines
 # family: logging lock host_code cpu_bound
 # culprit: plant_f plant_g emit

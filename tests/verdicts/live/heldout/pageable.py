@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: large batches are copied to the GPU from memory that is not pinned
 # family: copy_bound slow_copies host_sync
 # culprit: plant_f pageable pinned

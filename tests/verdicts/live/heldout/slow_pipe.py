@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: print(flush=True) of long lines into a pipe whose reader is slow
 # family: logging host_code cpu_bound
 # culprit: plant_f

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: loader workers that wait for slow storage
 # family: input_bound
 # culprit: plant_f PlantC

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: short epochs: loader workers are started anew for each of them
 # family: input_bound
 # culprit: plant_mod DataLoader plant_f

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: a jitted step gets batches of a new length every few steps and is compiled again
 # family: recompiling compiling
 # culprit: plant_f

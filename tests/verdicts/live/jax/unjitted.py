@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: a loop of small operations that nobody jitted: each is dispatched from Python
 # family: launch_bound host_code cpu_bound small_kernels small_ops unjitted
 # culprit: plant_f

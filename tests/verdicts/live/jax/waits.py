@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: block_until_ready() after each of many small jitted calls, so that host and device take turns
 # family: host_sync launch_bound
 # culprit: plant_f

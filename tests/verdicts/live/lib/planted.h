@@ -73,8 +73,9 @@ static inline int said(void)
 {
 	double n = (double)planted_steps;
 
-	printf("{\"planted\": 1, \"steps\": %.0f, \"step_ms\": %.4f, \"cost_ms\": %.4f, \"waited_ms\": %.4f}\n", n,
-	       (now_ms() - planted_from) / n, planted_cost / n, planted_waited() / n);
+	printf("{\"planted\": 1, \"steps\": %.0f, \"step_ms\": %.4f, \"cost_ms\": %.4f, "
+	       "\"waited_ms\": %.4f}\n",
+	       n, (now_ms() - planted_from) / n, planted_cost / n, planted_waited() / n);
 	return 0;
 }
 #endif

@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0
 // kind: a C program marks the parts of its step with ranges; one of them is slow
 // family: host_code cpu_bound slow_range
 // culprit: plant_f

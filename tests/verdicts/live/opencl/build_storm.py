@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: tinygrad meets a new shape every few steps: clBuildProgram again and again
 # family: compiling recompiling
 # culprit: clBuildProgram plant_f

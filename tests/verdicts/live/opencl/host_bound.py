@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: Python code between two kernels; the device waits for it
 # family: host_code cpu_bound
 # culprit: plant_g

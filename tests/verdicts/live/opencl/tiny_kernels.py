@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: hundreds of kernels of a few microseconds in each step, where one would do
 # family: launch_bound small_kernels
 # culprit: plant_f

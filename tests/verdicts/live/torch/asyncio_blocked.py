@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: an asyncio loop that feeds the training is blocked by a coroutine that computes
 # family: input_bound host_code cpu_bound
 # culprit: plant_h plant_g

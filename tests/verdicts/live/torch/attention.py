@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: attention written out as two products and a softmax, instead of the fused operator
 # family: unfused_attention
 # culprit: plant_f PlantC softmax

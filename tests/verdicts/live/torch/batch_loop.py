@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: a Python loop over the batch's rows in the step, before the forward pass
 # family: host_code cpu_bound
 # culprit: plant_f

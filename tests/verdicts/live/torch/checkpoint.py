@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: a checkpoint of a large model written every few steps, in the loop
 # family: checkpoint
 # culprit: plant_f torch.save

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: an evaluation over many batches every few steps
 # family: evaluation host_code cpu_bound
 # culprit: plant_f

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: one loader worker, whose transform takes longer than the step
 # family: input_bound
 # culprit: plant_f PlantC

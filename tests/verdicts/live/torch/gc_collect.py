@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: gc.collect() at every step, with many live objects
 # family: gc
 # culprit: plant_f gc.collect

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: objects in cycles made at every step, over a large heap: Python's collector runs again and again
 # family: gc
 # culprit: plant_f plant_mod

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: a thread that unpickles large records and holds the GIL in C
 # family: gil
 # culprit: plant_g

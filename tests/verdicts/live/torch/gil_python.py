@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: a thread of the program that computes in Python and holds the GIL
 # family: gil
 # culprit: plant_g

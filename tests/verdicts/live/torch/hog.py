@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: other processes compute on the CPU that the training is bound to
 # family: preempted cpu_contention
 # culprit: none

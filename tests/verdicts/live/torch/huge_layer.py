@@ -1,10 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: one layer of the model takes most of forward and backward
 # family: slow_module compute_bound cpu_saturated gpu_saturated slow_kernels hot_module
 # culprit: plant_f
 # action: layer|module|smaller|plant_f|matmul|product
 # needs: torch
 # draw: wide=1600..5000 width=192..256 batch=48..96
-# compute: yes
 import torch
 import torch.nn.functional as F
 from plant_mod import PlantC

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: a record of every parameter's statistics written as JSON at each step
 # family: logging host_code cpu_bound
 # culprit: plant_f

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: losses are kept with their graphs, so that memory grows with each step
 # family: memory_growth
 # culprit: plant_f plant_mod

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: threads that hold a lock which the loop needs at each step
 # family: lock host_code cpu_bound
 # culprit: plant_f plant_g

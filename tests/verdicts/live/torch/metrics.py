@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: accuracy and a confusion table computed in Python at every step
 # family: host_code cpu_bound logging
 # culprit: plant_f plant_g

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: the job's cgroup has a CPU quota below what it needs
 # family: throttled cpu_quota
 # culprit: quota throttle

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: torch.compile meets a new shape every few steps and compiles again
 # family: recompiling compiling
 # culprit: plant_f

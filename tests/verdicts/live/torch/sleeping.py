@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: a sleep in the loop (a poll for new data, a rate limit)
 # family: host_code cpu_bound sleep
 # culprit: plant_f

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: a collate function that pads and copies row by row in Python
 # family: input_bound
 # culprit: plant_f plant_g

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: each batch is read from a file that the page cache does not hold
 # family: input_bound io
 # culprit: plant_f

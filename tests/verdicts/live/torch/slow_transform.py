@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: a slow transform in Python; the DataLoader has no workers
 # family: input_bound
 # culprit: plant_f

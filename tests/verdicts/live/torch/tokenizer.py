@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: a byte-pair tokenizer in Python, called for each batch in the loop
 # family: input_bound host_code cpu_bound
 # culprit: plant_f plant_g plant_h

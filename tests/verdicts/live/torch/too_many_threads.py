@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
 # kind: torch with many more threads than CPUs
 # family: oversubscribed preempted cpu_contention threads
 # culprit: none
