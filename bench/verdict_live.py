@@ -23,6 +23,7 @@ import json
 import os
 import pathlib
 import re
+import signal
 import sys
 import time
 
@@ -122,7 +123,7 @@ def table(rows):
 
 
 def judged(all_cases):
-    got, start = [], time.monotonic()
+    start = time.monotonic()
 
     def one(case):
         if time.monotonic() - start > args.minutes * 60:
@@ -136,9 +137,10 @@ def judged(all_cases):
                                     "action": v.action, "noisy": v.noisy, "seconds": v.seconds, "failed": v.failed}) + "\n")
         return v
 
+    if args.jobs == 1:
+        return [v for c in all_cases if (v := one(c))]
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
-        got = [v for v in pool.map(one, all_cases) if v]
-    return got
+        return [v for v in pool.map(one, all_cases) if v]
 
 
 def confusion(verdicts):
@@ -204,6 +206,7 @@ def validate(kinds, s):
 
 
 def main():
+    signal.signal(signal.SIGTERM, lambda *a: sys.exit(1))  # with the program that runs
     kinds, lacks = chosen()
     s = args.seed or seed()
     if args.validate:

@@ -8,6 +8,7 @@ import pathlib
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -25,8 +26,8 @@ SCRIPTS = ("train.py", "main.py", "finetune.py", "run_job.py")
 HEAD = re.compile(r"^(?:#|//) (\w+): (.*)$")
 PART = re.compile(r"^(?:#|//) file: (\S+)\n", re.M)
 NAME = re.compile(r"plant_mod|plant_f|plant_g|plant_h|PlantC")
-# What may be said of a program whose time is its own computing.
-COMPUTES = {"gpu_saturated", "compute_bound", "cpu_saturated"}
+# What may be said of a program whose time is its own computing: that, or that no cause is known.
+COMPUTES = {"gpu_saturated", "compute_bound", "cpu_saturated", "none", "not_known", "too_little"}
 SMALL = 0.05  # of a step: a finding below it is true of healthy programs, too
 
 Kind = collections.namedtuple("Kind", "name path head text heldout")
@@ -182,8 +183,11 @@ class Run:
             try:
                 self.out, self.err = p.communicate(timeout=self.case.p["seconds"] * 4 + 120)
             except subprocess.TimeoutExpired:
-                os.killpg(p.pid, 9)
+                os.killpg(p.pid, signal.SIGKILL)
                 self.out, self.err = p.communicate()
+            except BaseException:  # whoever started it is to end
+                os.killpg(p.pid, signal.SIGKILL)
+                raise
             self.rc = p.returncode
 
     def why(self):

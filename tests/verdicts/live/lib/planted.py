@@ -104,10 +104,15 @@ def without():
     return json.loads(out.splitlines()[-1])
 
 
-def done(compare=None, gpu_ms=None):
+def cpu_ms():
+    """CPU of the main thread in a step."""
+    return _state["cpu_ms"]
+
+
+def done(compare=None, gpu_ms=None, cost_ms=None):
     """Prints the truth. compare="cpu" or "wall": the cost is what this program takes more than without its problem.
     gpu_ms: the cost is what a step takes more than its work on the GPU."""
-    more = {"cost_ms": max(0.0, _state["step_ms"] - gpu_ms)} if gpu_ms else {}
+    more = {"cost_ms": max(0.0, _state["step_ms"] - gpu_ms)} if gpu_ms else {} if cost_ms is None else {"cost_ms": cost_ms}
     if compare and ON:
         other = without()
         ratio = other["cpu_ms"] / _state["cpu_ms"] if compare == "cpu" else other["step_ms"] / _state["step_ms"]
