@@ -9,7 +9,7 @@ verdict_cost_third  findings whose cost is within a third of what the program me
 why_live_s          how long `aon why` takes after the program's end, the longest
 
     bench/verdict_live.py [--build DIR] [--kinds PATTERN] [--seed TEXT] [--sizes 0,1,2] [--short] [--seconds N] [--jobs 1] [--nice N] [--minutes N]
-                          [--validate] [--json FILE]
+                          [--validate] [--keep DIR] [--kept DIR] [--json FILE]
 
 --short: programs of 6 to 8 seconds instead of 20 to 35. --validate: run each program without aon, with its problem and without, and
 compare what it says about itself with the difference. A run whose main thread waited for a CPU for longer than half of what the
@@ -45,6 +45,8 @@ def arguments():
     p.add_argument("--minutes", type=float, default=1e9, help="start no further program after so long")
     p.add_argument("--again", type=int, default=2, help="how often a run is repeated that other load disturbed")
     p.add_argument("--validate", action="store_true")
+    p.add_argument("--keep", type=pathlib.Path, help="a folder for the recordings")
+    p.add_argument("--kept", type=pathlib.Path, help="judge the recordings of that folder again, with the same --seed; nothing runs")
     p.add_argument("--json", type=pathlib.Path, help="write a line of JSON for each run there")
     return p.parse_args()
 
@@ -97,8 +99,10 @@ def cases(kinds, s):
 
 def tried(case):
     """The Verdict; again, if other load of the machine disturbed it."""
+    if args.kept:
+        return livekit.again(case, args.kept)
     for _ in range(args.again + 1):
-        v = livekit.run(case, args.nice)
+        v = livekit.run(case, args.nice, args.keep)
         if not v.noisy:
             break
     return v
@@ -128,7 +132,8 @@ def judged(all_cases):
     def one(case):
         if time.monotonic() - start > args.minutes * 60:
             return None
-        v = tried(case)
+        if not (v := tried(case)):
+            return None
         print("  " + "  ".join(cells(v)), file=sys.stderr, flush=True)
         if args.json:
             with open(args.json, "a") as f:

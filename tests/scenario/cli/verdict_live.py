@@ -91,7 +91,7 @@ def recorded(name):
         t = r.truth
         good = r.rc == 0 and t.get("steps", 0) >= 5 and 0 <= t.get("cost_ms", -1) <= t["step_ms"]
         ok(good, f"{name}: it ends well under aon, and says what its problem costs", f"{t}\n{r.rc}\n{r.err[-2000:]}")
-        why, _ = r.why()
+        why, _, _ = livekit.why(r.store, p)
         ok(isinstance(why.get("findings"), list), f"{name}: aon why answers", why)
         v = judge(case, t, why)
         return ok(re.fullmatch(r"[a-z_]+", v.said.family) if v.said else True, f"{name}: the answer can be judged", json.dumps(why)[:2000])

@@ -190,12 +190,13 @@ class Run:
                 raise
             self.rc = p.returncode
 
-    def why(self):
-        """What `aon why --json` of the store says, and how long that took."""
-        t = time.monotonic()
-        r = subprocess.run([find("aon"), "why", "--json", str(self.store)], env=env_for(self.place), capture_output=True, text=True)
-        took = time.monotonic() - t
-        return (json.loads(r.stdout) if r.stdout.startswith("{") else {"failed": r.stderr}), took
+
+def why(store, place):
+    """What `aon why --json` says of a store, how long that took, and why it failed."""
+    t = time.monotonic()
+    r = subprocess.run([find("aon"), "why", "--json", str(store)], env=env_for(place), capture_output=True, text=True)
+    took = time.monotonic() - t
+    return (json.loads(r.stdout) if r.stdout.startswith("{") else {}), took, "" if r.stdout.startswith("{") else r.stderr
 
 
 # --- the judgement ---
@@ -267,12 +268,26 @@ def judge(case, truth, why, seconds=0.0, failed=""):
 
 
 def run(case, nice=None, keep=None):
-    """The Verdict on a case that was recorded with `aon run` in its default settings."""
+    """The Verdict on a case that was recorded with `aon run` in its default settings. keep: a folder for its store and truth."""
     with Place() as place:
         r = Run(case, place, nice=nice)
         if r.rc or not r.truth:
             return judge(case, r.truth, {}, 0.0, f"exit status {r.rc}: {r.err[-600:]}")
-        why, took = r.why()
         if keep:
-            shutil.copy(r.store, keep)
-        return judge(case, r.truth, why, took, why.get("failed", ""))
+            at = kept_at(keep, case)
+            shutil.copy(r.store, at.with_suffix(".db"))
+            at.with_suffix(".json").write_text(json.dumps({"truth": r.truth, "p": case.p, "names": case.names, "report": r.out, "argv": r.argv}, indent=1))
+        return judge(case, r.truth, *why(r.store, place))
+
+
+def kept_at(folder, case):
+    return folder / f"{case.kind.name.replace('/', '-')}-{case.size}{'' if case.on else '-healthy'}.db"
+
+
+def again(case, folder):
+    """The Verdict on a recording that was kept; None: there is none."""
+    at = kept_at(folder, case)
+    if not at.exists():
+        return None
+    with Place() as place:
+        return judge(case, json.loads(at.with_suffix(".json").read_text())["truth"], *why(at, place))
