@@ -18,6 +18,7 @@ import sys
 from aontest import BUILD, Daemon, Place, aon, wait_for
 from causeprograms import GPU, HEALTHY, HELD_OUT, KINDS, TRAIN  # noqa: F401
 from cudatest import sim_env
+from quotakit import Group, no_quota
 
 VENV = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "aon/torch-venv/bin/python"
 PYTHON = str(VENV) if VENV.exists() else os.path.realpath(sys.executable)
@@ -39,48 +40,12 @@ def has(module):
     return subprocess.run([PYTHON, "-c", f"import importlib.util as u; exit(not u.find_spec('{module}'))"], capture_output=True).returncode == 0
 
 
-class Group:
-    """A cgroup with a quota of CPU: a share of one core. Version 1 or 2, as this machine has it."""
-
-    def __init__(self, name, share):
-        root = pathlib.Path("/sys/fs/cgroup")
-        v2 = (root / "cgroup.controllers").exists()
-        self.path = (root if v2 else root / "cpu") / name
-        self.path.mkdir()
-        try:
-            if v2:
-                (self.path / "cpu.max").write_text(f"{int(share * 50000)} 50000")
-            else:
-                (self.path / "cpu.cfs_period_us").write_text("50000")
-                (self.path / "cpu.cfs_quota_us").write_text(str(int(share * 50000)))
-        except OSError:
-            self.path.rmdir()
-            raise
-
-    def wrap(self):
-        """What starts a program in it."""
-        return ["sh", "-c", 'echo $$ > "$0" && exec "$@"', str(self.path / "cgroup.procs")]
-
-    def end(self):
-        wait_for(self._gone, 5)
-
-    def _gone(self):
-        try:
-            self.path.rmdir()
-            return True
-        except OSError:
-            return False
-
-
 def why_not(kind):
     """Why this kind cannot be tried here; "": it can."""
     needs = KINDS[kind].needs
     if needs == "cgroup":
-        try:
-            Group(f"aon-try-{os.getpid()}", 0.5).end()
-        except OSError as e:
-            return f"no cgroup with a quota can be made: {e.strerror}"
-    elif needs and not has(needs):
+        return no_quota()
+    if needs and not has(needs):
         return f"no {needs} (tools/setup check)"
     return ""
 
