@@ -109,14 +109,18 @@ static int serve(struct sampler *s, int fd)
 {
 	static const struct swire_fns fns = { .targets = take_targets };
 	static _Alignas(8) char msg[SWIRE_BYTES];
+	uint64_t alarm_ns = 0;
 
 	/* Without a number left for a stack it ends, too, and is started again. */
 	while (!ends && !sampler_full(s)) {
-		uint64_t next;
+		uint64_t next, now = clock_mono_ns();
 		ssize_t n;
 
-		alarm(STUCK_S); /* it is killed, and started anew */
-		next = sampler_run(s, clock_mono_ns());
+		if (now - alarm_ns > RESCAN_NS) {
+			alarm(STUCK_S); /* it is killed, and started anew */
+			alarm_ns = now;
+		}
+		next = sampler_run(s, now);
 		if (!sleep_until(fd, next))
 			continue;
 		n = recv(fd, msg, sizeof(msg), MSG_DONTWAIT);

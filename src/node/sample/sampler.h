@@ -4,7 +4,7 @@
  * saw in messages of wire.h.
  *
  * A moment is uniform in each period: programs that go on in step with a clock are not always met at
- * the same place. What it costs is bounded: above its share of a CPU rates go down, of those users
+ * the same place. Threads of the same rate share it: one waking for all. What it costs is bounded: above its share of a CPU rates go down, of those users
  * whose threads cost most.
  */
 #pragma once

@@ -389,12 +389,16 @@ int thread_look(struct thread *t, uint64_t now_ns, struct look *out)
 
 	if (err)
 		return err;
+	out->holder = 0;
+	/* Who waits for the GIL may have another one to wait for. */
+	out->same = out->now.same && t->last.id && t->last.state != SAMPLE_GIL;
+	if (out->same)
+		return 0;
 	c.pieces = c.read = 0;
 	if (out->now.blocked)
 		lay_stack(&c, out->now.sp);
 	look_python(t, now_ns, &c, &out->py);
 	look_native(t, &c, out);
-	out->holder = 0;
 	out->detail = out->now.nr >= 0 ? (uint32_t)out->now.nr : 0;
 	if (state_is_gil(&out->now, out->py.gil, out->py.gil_bytes)) {
 		out->now.state = SAMPLE_GIL;

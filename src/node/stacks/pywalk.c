@@ -339,10 +339,16 @@ static int walk(struct pywalk *w)
 int python_sample(struct python *p, struct python_thread *t, const struct python_piece *more,
 		  size_t mores, size_t *more_read, struct python_sample *out)
 {
-	struct pywalk *w = &(struct pywalk){ .p = p, .l = &p->l, .t = t, .out = out };
-	uint32_t tries = w->l->chunk == PY_NONE ? OLDER : TRIES;
+	static struct pywalk walking; /* large; a reader belongs to one thread */
+	struct pywalk *w = &walking;
+	uint32_t tries = p->l.chunk == PY_NONE ? OLDER : TRIES;
 	int err = -EAGAIN;
 
+	w->p = p;
+	w->l = &p->l;
+	w->t = t;
+	w->out = out;
+	w->current[0] = w->current[1] = 0;
 	if (more_read)
 		*more_read = 0;
 	for (uint32_t i = 0; i < tries && (err == -EAGAIN || err > 0); i++) {
