@@ -95,6 +95,12 @@ static int take_targets(void *arg, const struct swire_target *t, size_t n)
 	return sampler_targets(arg, t, n, clock_mono_ns());
 }
 
+static int take_budget(void *arg, uint32_t permille)
+{
+	sampler_limit(arg, permille / 1000.0);
+	return 0;
+}
+
 /* Sleeps until then, or until the socket has something; fd -1: none. */
 static bool sleep_until(int fd, uint64_t until_ns)
 {
@@ -107,7 +113,7 @@ static bool sleep_until(int fd, uint64_t until_ns)
 
 static int serve(struct sampler *s, int fd)
 {
-	static const struct swire_fns fns = { .targets = take_targets };
+	static const struct swire_fns fns = { .targets = take_targets, .budget = take_budget };
 	static _Alignas(8) char msg[SWIRE_BYTES];
 	uint64_t alarm_ns = 0;
 

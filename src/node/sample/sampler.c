@@ -332,6 +332,13 @@ static void share_out(struct sampler *s, uint64_t now_ns, double use)
 	}
 }
 
+void sampler_limit(struct sampler *s, double cpu_share)
+{
+	s->o.cpu_share = cpu_share;
+	for (size_t i = 0; i < s->users && !cpu_share; i++)
+		s->user[i] = (struct user){ .uid = s->user[i].uid, .scale = 1 };
+}
+
 static void govern(struct sampler *s, uint64_t now_ns)
 {
 	uint64_t cpu = cost_ns();
