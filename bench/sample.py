@@ -11,11 +11,12 @@ sample_mixed_complete   stacks of threads that wait below native code between Py
 sample_bytes            of a sample in the store of recorded programs
 sample_rss_mb           of aon-sample, with 161 threads of torch
 gap_named, gap_false    planted causes of causekit.py that are named; healthy programs of which code is
-pyspy_ratio             CPU a sample, by that of py-spy (100 Hz, --nonblocking)
+pyspy_ratio             CPU a sample, by that of py-spy (100 Hz, --nonblocking); by its default, which stops the program, in the note
 
 AON_LONG=1: 20 runs of each cause and twenty minutes of turns, else two runs and two and a half minutes. BENCH_SHORT: a moment."""
 import bisect
 import collections
+import contextlib
 import hashlib
 import json
 import math
@@ -23,7 +24,9 @@ import os
 import pathlib
 import random
 import re
+import resource
 import signal
+import socket
 import sqlite3
 import statistics
 import subprocess
@@ -97,13 +100,45 @@ def steady(said, skip_s=3):
 
 # --- what it costs ---
 
+@contextlib.contextmanager
+def service(*args):
+    """aon-sample as aond has it: the socket to it."""
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(f"{folder}/sample.sock")
+        listener.listen(1)
+        listener.settimeout(60)
+        p = subprocess.Popen([aontest.find("aon-sample"), "--run-dir", folder, *args])
+        try:
+            with listener.accept()[0] as sock:
+                sock.settimeout(10)
+                yield sock
+        finally:
+            p.kill()
+            p.wait()
+
+
+def shared(threads, seconds):
+    """CPU a sample of so many ranks of torch, by one sampler: (ns, samples)."""
+    with contextlib.ExitStack() as open_now, service("--cpu-percent", "100") as sock:
+        ranks = [open_now.enter_context(Loop("turns", 0)) for _ in range(threads)]
+        for p in ranks:
+            p.ask(10**6)
+        sock.send(aonsample.targets([(p.pid, p.pid, 49) for p in ranks]))
+        said, end = aonsample.Said(), time.monotonic() + seconds
+        while time.monotonic() < end:
+            said.take(sock.recv(65536))
+    return steady(said)
+
+
 def core():
+    """Of one thread alone: the most that one can cost. Ranks of a node share what it costs to wake up."""
     with Loop("turns", 0) as p:
         p.ask(10**6)
         said = aonsample.attach(p.pid, "--tid", p.pid, hz=49, seconds=6 if SHORT else 30)
     ns, n = steady(said)
-    share = ns * 49 / 1e9
-    row("sample_core_share", round(share, 6), 0.002, f"{ns / 1e3:.1f} us a sample, {n} samples; {said.status[-1].cpu_ns / 1e6:.0f} ms in all with the first names")
+    ns8, n8 = shared(8, 6 if SHORT else 20)
+    row("sample_core_share", round(ns * 49 / 1e9, 6), 0.002, f"{ns / 1e3:.1f} us a sample of one thread, {n} samples; {said.status[-1].cpu_ns / 1e6:.0f} ms in all "
+        f"with the first names; 8 ranks: {ns8 / 1e3:.1f} us a sample, {8 * ns8 * 49 / 1e9:.4f} of a core for all at 49 Hz (at most 0.015), {n8} samples")
 
 
 def trimmed(values, cut=0.2):
@@ -212,29 +247,36 @@ def cpu_of(seconds, *argv):
 
 def usage(fn):
     """CPU of the children that fn() waits for, in seconds; None: one failed."""
-    t = os.times()
+    def now():  # os.times() counts hundredths of a second: too coarse for one of ours
+        r = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return r.ru_utime + r.ru_stime
+
+    t = now()
     good = fn()
-    u = os.times()
-    return u.children_user + u.children_system - t.children_user - t.children_system if good else None
+    return now() - t if good else None
 
 
 def pyspy():
     if not PYSPY.exists():
         return skip(f"skipped: no {PYSPY} (tools/setup bench)", "pyspy_ratio")
     short, long = (2, 5) if SHORT else (5, 20)
+
+    def spy(s, *mode):
+        return usage(lambda: cpu_of(s, PYSPY, "record", "--pid", p.pid, "--rate", 100, *mode, "--duration", s, "--format", "raw", "--output", "/dev/null"))
+
     with Loop("turns", 0) as p:
         p.ask(10**6)
-        us, them = [], []
+        got = {"us": [], "nonblocking": [], "default": []}
         for s in (short, long):
-            us.append(usage(lambda s=s: cpu_of(s, aontest.find("aon-sample"), "--pid", p.pid, "--tid", p.pid, "--hz", 49, "--seconds", s, "--stream")))
-            them.append(usage(lambda s=s: cpu_of(s, PYSPY, "record", "--pid", p.pid, "--rate", 100, "--nonblocking", "--duration", s, "--format", "raw",
-                                                 "--output", "/dev/null")))
-    if None in us + them:
+            got["us"].append(usage(lambda s=s: cpu_of(s, aontest.find("aon-sample"), "--pid", p.pid, "--tid", p.pid, "--hz", 49, "--seconds", s, "--stream")))
+            got["nonblocking"].append(spy(s, "--nonblocking"))
+            got["default"].append(spy(s))
+    if None in got["us"] + got["nonblocking"]:
         return skip("skipped: py-spy failed on this process", "pyspy_ratio")
-    ours, theirs = ((b - a) / (long - short) for a, b in (us, them))
-    value = ours / 49 / (theirs / 100)
-    return row("pyspy_ratio", round(value, 4), 0.1, f"a sample: {ours / 49 * 1e6:.0f} us against {theirs / 100 * 1e6:.0f} us of py-spy; start-up is left out "
-               f"(in all {us[1]:.2f} s and {them[1]:.2f} s of {long} s)", "x")
+    ours, spied, stopped = (None if None in t else (t[1] - t[0]) / (long - short) for t in got.values())
+    return row("pyspy_ratio", round(ours / 49 / (spied / 100), 4), 0.1, f"a sample: {ours / 49 * 1e6:.0f} us against {spied / 100 * 1e6:.0f} us of py-spy --nonblocking" +
+               (f" and {stopped / 100 * 1e6:.0f} us of py-spy, which stops the program ({ours / 49 / (stopped / 100):.3f})" if stopped else "; py-spy failed without") +
+               f"; start-up is left out (in all {got['us'][1]:.2f} s and {got['nonblocking'][1]:.2f} s of {long} s)", "x")
 
 
 # --- stacks ---
