@@ -184,8 +184,8 @@ def rate_of(samples, plan):
 
 def target():
     """In one process steps go on for minutes; meanwhile, for 30 ms each, a sampler of twenty times the rate runs, and does not: what is
-    slower than a round affects all three blocks. What it adds is by the sample, so a twentieth of it is added at 49 Hz; the
-    null control is divided by the same."""
+    slower than a round affects all three blocks. What a sampler adds goes with its rate, so 49 Hz add a twentieth; the null
+    control is divided by the same."""
     seconds, group = 10 if SHORT else 1200 if LONG else 150, 32
     with Loop("turns", 160) as p, tempfile.TemporaryFile() as out:
         sampler = subprocess.Popen([aontest.find("aon-sample"), "--pid", str(p.pid), "--tid", str(p.pid), "--hz", "980", "--cpu-percent", "100", "--stream"],

@@ -361,7 +361,7 @@ static void say_reason(struct sampler *s)
 		const struct target *t = &s->target[i];
 		char why[200];
 
-		if (t->err != -EPERM && t->err != -EACCES)
+		if (t->err != -EPERM && t->err != -EACCES && t->err != -ENOEXEC)
 			continue;
 		why_not(process_pid(t->thread.of), t->thread.tid, t->err, why, sizeof(why));
 		snprintf(s->reason, sizeof(s->reason), "pid %d: %s", (int)process_pid(t->thread.of),

@@ -3,7 +3,9 @@
 #include "sample/thread.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +18,7 @@
 #include "base/map.h"
 #include "base/num.h"
 #include "stacks/pyfind.h"
+#include "stacks/rights.h"
 
 #define AGAIN_NS 1000000000ull /* what was not there is looked for again after */
 #define OTHERS   4u
@@ -33,6 +36,7 @@ struct process {
 	pid_t pid;
 	int pidfd; /* owned; -1: the kernel has none */
 	uid_t uid;
+	bool narrow;          /* a program of 32 bits: its system calls have other numbers */
 	struct python *py;    /* owned; NULL: none, or not known yet */
 	uint64_t py_ns;       /* when it was looked for, */
 	uint64_t py_wait_ns;  /* and how long not again */
@@ -119,6 +123,25 @@ static uid_t owner_of(pid_t pid)
 	return stat(path, &st) < 0 ? 0 : st.st_uid;
 }
 
+/* Of its program; false if that cannot be read: whether it can be sampled shows when its memory is. */
+static bool is_32_bit(pid_t pid)
+{
+	unsigned char head[EI_NIDENT] = { 0 };
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	rights_search(true);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	rights_search(false);
+	if (fd < 0)
+		return false;
+	if (read(fd, head, sizeof(head)) < (ssize_t)sizeof(head))
+		head[EI_CLASS] = ELFCLASSNONE;
+	close(fd);
+	return head[EI_CLASS] == ELFCLASS32;
+}
+
 int process_new(struct process **out, struct native *n, pid_t pid)
 {
 	struct process *p = calloc(1, sizeof(*p));
@@ -128,6 +151,7 @@ int process_new(struct process **out, struct native *n, pid_t pid)
 	p->pid = pid;
 	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	p->uid = owner_of(pid);
+	p->narrow = is_32_bit(pid);
 	p->seed = native_seed(n);
 	p->py_wait_ns = AGAIN_NS;
 	p->stacks = STACKS;
@@ -206,6 +230,7 @@ static void find_python(struct process *p, uint64_t now_ns)
 	if (p->py_ns && now_ns - p->py_ns < p->py_wait_ns)
 		return;
 	p->py_ns = now_ns;
+	p->narrow = is_32_bit(p->pid);
 	python_free(p->py);
 	p->py = NULL;
 	p->ids = 0;
@@ -389,6 +414,8 @@ int thread_look(struct thread *t, uint64_t now_ns, struct look *out)
 
 	if (err)
 		return err;
+	if (t->of->narrow && (t->of->narrow = is_32_bit(t->of->pid))) /* it may have exec'ed */
+		return -ENOEXEC;
 	out->holder = 0;
 	/* Who waits for the GIL may have another one to wait for. */
 	out->same = out->now.same && t->last.id && t->last.state != SAMPLE_GIL;

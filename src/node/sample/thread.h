@@ -13,7 +13,7 @@
 
 struct process;
 
-/* What was said of a thread after a look. */
+/* What a sample of a thread has, after a look. */
 struct thread_last {
 	uint32_t id, blame, detail; /* id: of the stack; 0: none */
 	uint8_t state, flags;
@@ -58,5 +58,5 @@ struct thread *process_other(struct process *p, pid_t tid);
 
 void thread_open(struct thread *t, struct process *of, pid_t tid);
 void thread_close(struct thread *t);
-/* -ESRCH: it is gone; -EPERM, -EACCES: may not. */
+/* -ESRCH: it is gone; -EPERM, -EACCES: may not; -ENOEXEC: a program of 32 bits. */
 int thread_look(struct thread *t, uint64_t now_ns, struct look *out);

@@ -10,6 +10,7 @@ import select
 import signal
 import socket
 import statistics
+import struct
 import subprocess
 import sys
 import time
@@ -271,6 +272,27 @@ def service(place):
         sock.close()
 
 
+# Of 32 bits; it does nothing but pause.
+NARROW = b"\x7fELF\1\1\1" + bytes(9) + struct.pack("<HHIIIIIHHHHHH", 2, 3, 1, 0x8048054, 52, 0, 0, 52, 32, 1, 0, 0, 0) + \
+    struct.pack("<IIIIIIII", 1, 0, 0x8048000, 0x8048000, 94, 94, 5, 4096) + b"\xb8\x1d\x00\x00\x00\xcd\x80\xeb\xf7"
+
+
+def narrow(place):
+    """Its system calls have other numbers, its stack other words: that is said, and no nonsense is."""
+    exe = place.path / "narrow"
+    exe.write_bytes(NARROW)
+    exe.chmod(0o755)
+    try:
+        p = subprocess.Popen([exe])
+    except OSError as e:
+        return skip("a program of 32 bits", f"this kernel runs none: {e.strerror}")
+    said = until(lambda x: x.status and x.status[-1].reason, p.pid, hz=50, seconds=2, tries=5)
+    ok(not said.samples and "32 bits" in said.status[-1].reason, "a program of 32 bits is not sampled, and the reason is said", said.status[-1:])
+    p.kill()
+    p.wait()
+    return None
+
+
 def refused():
     for args in (["--pid", "0", "--stream"], ["--pid", "1"], [], ["--pid", "1", "--run-dir", "/x", "--stream"], ["--hz", "0", "--pid", "1", "--stream"]):
         r = subprocess.run([find("aon-sample"), *args], capture_output=True, text=True)
@@ -296,5 +318,6 @@ with Place() as place:
     namespace()
     thousand()
     service(place)
+    narrow(place)
 refused()
 done()
