@@ -3,18 +3,20 @@
 """What aon-sample costs, how good its stacks are, and whether the code that a GPU waits for is named.
 
 sample_core_share       CPU of aon-sample for a launching thread of torch, at 49 Hz
-sample_target_hi        CPU that it adds to torch with 160 threads: upper end of the 95 % interval. In one process turns with a sampler
-                        and without take turns; a second turn without is the null control
+sample_target_hi        CPU that it adds to torch with 160 threads at 49 Hz: upper end of the 95 % interval. In one process blocks of 30 ms with
+                        a sampler of twenty times the rate and without take turns; further ones without are the null control
 sample_python_complete  stacks that reach the outermost frame, and
 sample_impossible       stacks that cannot be: of call families that alternate; the worst Python of those that are here
 sample_mixed_complete   stacks of threads that wait below native code between Python: whole, down to the outermost
 sample_bytes            of a sample in the store of recorded programs
 sample_rss_mb           of aon-sample, with 161 threads of torch
 gap_named, gap_false    planted causes of causekit.py that are named; healthy programs of which code is
-pyspy_ratio             CPU a sample, by that of py-spy (100 Hz, --nonblocking)
+pyspy_ratio             CPU a sample, by that of py-spy (100 Hz, --nonblocking); by its default, which stops the program, in the note
 
-AON_LONG=1: 20 runs of each cause and twenty minutes of turns, else two runs and two minutes. BENCH_SHORT: a moment."""
+AON_LONG=1: 20 runs of each cause and twenty minutes of turns, else two runs and two and a half minutes. BENCH_SHORT: a moment."""
+import bisect
 import collections
+import contextlib
 import hashlib
 import json
 import math
@@ -22,8 +24,11 @@ import os
 import pathlib
 import random
 import re
+import resource
 import signal
+import socket
 import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -71,13 +76,9 @@ class Loop:
                 raise RuntimeError(f"{args}: ended with {self.p.wait()}")
             self.said[line[0]] = int(line[1])
 
-    def ask(self, steps):
-        self.p.stdin.write(f"{steps}\n")
+    def ask(self, what):
+        self.p.stdin.write(f"{what}\n")
         self.p.stdin.flush()
-
-    def turn(self, steps):
-        self.ask(steps)
-        return json.loads(self.p.stdout.readline())["cpu_ms"]
 
     def __enter__(self):
         return self
@@ -99,38 +100,115 @@ def steady(said, skip_s=3):
 
 # --- what it costs ---
 
+@contextlib.contextmanager
+def service(*args):
+    """aon-sample as aond has it: the socket to it."""
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listener:
+        listener.bind(f"{folder}/sample.sock")
+        listener.listen(1)
+        listener.settimeout(60)
+        p = subprocess.Popen([aontest.find("aon-sample"), "--run-dir", folder, *args])
+        try:
+            with listener.accept()[0] as sock:
+                sock.settimeout(10)
+                yield sock
+        finally:
+            p.kill()
+            p.wait()
+
+
+def shared(threads, seconds):
+    """CPU a sample of so many ranks of torch, by one sampler: (ns, samples)."""
+    with contextlib.ExitStack() as open_now, service("--cpu-percent", "100") as sock:
+        ranks = [open_now.enter_context(Loop("turns", 0)) for _ in range(threads)]
+        for p in ranks:
+            p.ask(10**6)
+        sock.send(aonsample.targets([(p.pid, p.pid, 49) for p in ranks]))
+        said, end = aonsample.Said(), time.monotonic() + seconds
+        while time.monotonic() < end:
+            said.take(sock.recv(65536))
+    return steady(said)
+
+
 def core():
+    """Of one thread alone: the most that one can cost. Ranks of a node share what it costs to wake up."""
     with Loop("turns", 0) as p:
         p.ask(10**6)
         said = aonsample.attach(p.pid, "--tid", p.pid, hz=49, seconds=6 if SHORT else 30)
     ns, n = steady(said)
-    share = ns * 49 / 1e9
-    row("sample_core_share", round(share, 6), 0.002, f"{ns / 1e3:.1f} us a sample, {n} samples; {said.status[-1].cpu_ns / 1e6:.0f} ms in all with the first names")
+    ns8, n8 = shared(8, 6 if SHORT else 20)
+    row("sample_core_share", round(ns * 49 / 1e9, 6), 0.002, f"{ns / 1e3:.1f} us a sample of one thread, {n} samples; {said.status[-1].cpu_ns / 1e6:.0f} ms in all "
+        f"with the first names; 8 ranks: {ns8 / 1e3:.1f} us a sample, {8 * ns8 * 49 / 1e9:.4f} of a core for all at 49 Hz (at most 0.015), {n8} samples")
+
+
+def trimmed(values, cut=0.2):
+    """Their mean, without the fifth at either end: what the machine does to others is there."""
+    k = int(len(values) * cut)
+    return statistics.fmean(sorted(values)[k:len(values) - k])
+
+
+def blocks(rows, plan):
+    """{arm: CPU a step} of each round: of the steps that began and ended in its block."""
+    starts, cpu, at = [r[0] for r in rows[:-1]], [r[1] for r in rows[1:]], 0
+    for arms in plan:
+        got = {}
+        for arm, since, until in arms:
+            at = bisect.bisect_left(starts, since, at)
+            last = bisect.bisect_right(rows, [until, math.inf]) - 1
+            if last - at >= 2:
+                got[arm] = statistics.fmean(cpu[at:last])
+        if len(got) == 3:
+            yield got
+
+
+def take_turns(sampler, seconds, block_s, coin):
+    """[[(arm, since, until)]]: in each round the sampler runs, is stopped, and is stopped again, in random order."""
+    plan, end = [], time.monotonic() + seconds
+    while time.monotonic() < end:
+        arms = []
+        for arm in coin.sample(("on", "off", "again"), 3):
+            sampler.send_signal(signal.SIGCONT if arm == "on" else signal.SIGSTOP)
+            since = time.monotonic_ns()
+            time.sleep(block_s)
+            arms.append((arm, since, time.monotonic_ns()))
+        plan.append(arms)
+    return plan
+
+
+def rate_of(samples, plan):
+    """How many a second there were while the sampler ran."""
+    on = [(since, until) for arms in plan for arm, since, until in arms if arm == "on"]
+    times = sorted(s.t_ns for s in samples)
+    return sum(bisect.bisect(times, b) - bisect.bisect(times, a) for a, b in on) / sum(b - a for a, b in on) * 1e9
 
 
 def target():
-    seconds = 10 if SHORT else 1200 if LONG else 120
-    coin, logs, null, steps = random.Random(1), [], [], 8
-    with Loop("turns", 160) as p:
-        sampler = subprocess.Popen([aontest.find("aon-sample"), "--pid", str(p.pid), "--tid", str(p.pid), "--hz", "49", "--stream"],
-                                   stdout=subprocess.DEVNULL)
+    """In one process steps go on for minutes; meanwhile, for 30 ms each, a sampler of twenty times the rate runs, and does not: what is
+    slower than a round affects all three blocks. What a sampler adds goes with its rate, so 49 Hz add a twentieth; the null
+    control is divided by the same."""
+    seconds, group = 10 if SHORT else 1200 if LONG else 150, 32
+    with Loop("turns", 160) as p, tempfile.TemporaryFile() as out:
+        sampler = subprocess.Popen([aontest.find("aon-sample"), "--pid", str(p.pid), "--tid", str(p.pid), "--hz", "980", "--cpu-percent", "100", "--stream"],
+                                   stdout=out)
         try:
-            steps = max(2, round(250 / p.turn(steps)))
+            p.ask(f"log {seconds + 4}")
             time.sleep(3)
-            end = time.monotonic() + seconds
-            while time.monotonic() < end:
-                got = {}
-                for arm in coin.sample(("on", "off", "again"), 3):
-                    sampler.send_signal(signal.SIGCONT if arm == "on" else signal.SIGSTOP)
-                    got[arm] = p.turn(steps)
-                logs.append(math.log(got["on"] / got["off"]))
-                null.append(math.log(got["again"] / got["off"]))
+            plan = take_turns(sampler, seconds, 0.03, random.Random())
+            rows = json.loads(p.p.stdout.readline())
+            sampler.send_signal(signal.SIGCONT)
+            sampler.terminate()
         finally:
-            sampler.kill()
             sampler.wait()
-    both, control = ab.Interval(logs), ab.Interval(null)
-    row("sample_target_hi", None if both.hi is None else round(both.hi / 100, 6), 0.003,
-        f"{both}, null control {control}; {len(logs)} rounds of 3 turns of {steps} steps, one process with 161 threads, {seconds} s")
+        out.seek(0)
+        rate = rate_of(aonsample.stream(out.read()).samples, plan)
+    got = list(blocks(rows, plan))
+    logs, null = ([math.log(g[a] / g["off"]) for g in got] for a in ("on", "again"))
+    raw, control = (ab.Interval([trimmed(x[i:i + group]) for i in range(0, len(x) - group + 1, group)]) for x in (logs, null))
+    at49, null49 = ([v * 49 / rate for v in x.ends()] for x in (raw, control))
+    row("sample_target_hi", round(at49[2] / 100, 6), 0.003,
+        "{:+.3f} % ({:+.3f} to {:+.3f}), null control {:+.3f} % ({:+.3f} to {:+.3f}) ".format(at49[1], at49[0], at49[2], null49[1], null49[0], null49[2]) +
+        f"at 49 Hz, by {raw} and {control} at {rate:.0f} Hz; {len(got)} rounds of 3 blocks of 30 ms, "
+        f"{statistics.median(r[1] for r in rows) / 1e6:.1f} ms a step, one process with 161 threads, {seconds} s")
 
 
 def peak(seconds, *program):
@@ -169,29 +247,36 @@ def cpu_of(seconds, *argv):
 
 def usage(fn):
     """CPU of the children that fn() waits for, in seconds; None: one failed."""
-    t = os.times()
+    def now():  # os.times() counts hundredths of a second: too coarse for one of ours
+        r = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return r.ru_utime + r.ru_stime
+
+    t = now()
     good = fn()
-    u = os.times()
-    return u.children_user + u.children_system - t.children_user - t.children_system if good else None
+    return now() - t if good else None
 
 
 def pyspy():
     if not PYSPY.exists():
         return skip(f"skipped: no {PYSPY} (tools/setup bench)", "pyspy_ratio")
     short, long = (2, 5) if SHORT else (5, 20)
+
+    def spy(s, *mode):
+        return usage(lambda: cpu_of(s, PYSPY, "record", "--pid", p.pid, "--rate", 100, *mode, "--duration", s, "--format", "raw", "--output", "/dev/null"))
+
     with Loop("turns", 0) as p:
         p.ask(10**6)
-        us, them = [], []
+        got = {"us": [], "nonblocking": [], "default": []}
         for s in (short, long):
-            us.append(usage(lambda s=s: cpu_of(s, aontest.find("aon-sample"), "--pid", p.pid, "--tid", p.pid, "--hz", 49, "--seconds", s, "--stream")))
-            them.append(usage(lambda s=s: cpu_of(s, PYSPY, "record", "--pid", p.pid, "--rate", 100, "--nonblocking", "--duration", s, "--format", "raw",
-                                                 "--output", "/dev/null")))
-    if None in us + them:
+            got["us"].append(usage(lambda s=s: cpu_of(s, aontest.find("aon-sample"), "--pid", p.pid, "--tid", p.pid, "--hz", 49, "--seconds", s, "--stream")))
+            got["nonblocking"].append(spy(s, "--nonblocking"))
+            got["default"].append(spy(s))
+    if None in got["us"] + got["nonblocking"]:
         return skip("skipped: py-spy failed on this process", "pyspy_ratio")
-    ours, theirs = ((b - a) / (long - short) for a, b in (us, them))
-    value = ours / 49 / (theirs / 100)
-    return row("pyspy_ratio", round(value, 4), 0.1, f"a sample: {ours / 49 * 1e6:.0f} us against {theirs / 100 * 1e6:.0f} us of py-spy; start-up is left out "
-               f"(in all {us[1]:.2f} s and {them[1]:.2f} s of {long} s)", "x")
+    ours, spied, stopped = (None if None in t else (t[1] - t[0]) / (long - short) for t in got.values())
+    return row("pyspy_ratio", round(ours / 49 / (spied / 100), 4), 0.1, f"a sample: {ours / 49 * 1e6:.0f} us against {spied / 100 * 1e6:.0f} us of py-spy --nonblocking" +
+               (f" and {stopped / 100 * 1e6:.0f} us of py-spy, which stops the program ({ours / 49 / (stopped / 100):.3f})" if stopped else "; py-spy failed without") +
+               f"; start-up is left out (in all {got['us'][1]:.2f} s and {got['nonblocking'][1]:.2f} s of {long} s)", "x")
 
 
 # --- stacks ---

@@ -3,7 +3,9 @@
 #include "sample/thread.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,9 +14,11 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/num.h"
 #include "stacks/pyfind.h"
+#include "stacks/rights.h"
 
 #define AGAIN_NS 1000000000ull /* what was not there is looked for again after */
 #define OTHERS   4u
@@ -24,11 +28,15 @@
 #define STACKS_S 2.0    /* and further ones a second */
 #define PAGE     4096u
 #define STACK    8u /* pages of a stack that are copied */
+/* Numbers of processes go round: between two uses of one there are tens of thousands of forks, which
+ * take longer than this. */
+#define SOON_NS 1000000ull
 
 struct process {
 	pid_t pid;
 	int pidfd; /* owned; -1: the kernel has none */
 	uid_t uid;
+	bool narrow;          /* a program of 32 bits: its system calls have other numbers */
 	struct python *py;    /* owned; NULL: none, or not known yet */
 	uint64_t py_ns;       /* when it was looked for, */
 	uint64_t py_wait_ns;  /* and how long not again */
@@ -115,6 +123,25 @@ static uid_t owner_of(pid_t pid)
 	return stat(path, &st) < 0 ? 0 : st.st_uid;
 }
 
+/* Of its program; false if that cannot be read: whether it can be sampled shows when its memory is. */
+static bool is_32_bit(pid_t pid)
+{
+	unsigned char head[EI_NIDENT] = { 0 };
+	char path[32];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	rights_search(true);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	rights_search(false);
+	if (fd < 0)
+		return false;
+	if (read(fd, head, sizeof(head)) < (ssize_t)sizeof(head))
+		head[EI_CLASS] = ELFCLASSNONE;
+	close(fd);
+	return head[EI_CLASS] == ELFCLASS32;
+}
+
 int process_new(struct process **out, struct native *n, pid_t pid)
 {
 	struct process *p = calloc(1, sizeof(*p));
@@ -124,6 +151,7 @@ int process_new(struct process **out, struct native *n, pid_t pid)
 	p->pid = pid;
 	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	p->uid = owner_of(pid);
+	p->narrow = is_32_bit(pid);
 	p->seed = native_seed(n);
 	p->py_wait_ns = AGAIN_NS;
 	p->stacks = STACKS;
@@ -202,6 +230,7 @@ static void find_python(struct process *p, uint64_t now_ns)
 	if (p->py_ns && now_ns - p->py_ns < p->py_wait_ns)
 		return;
 	p->py_ns = now_ns;
+	p->narrow = is_32_bit(p->pid);
 	python_free(p->py);
 	p->py = NULL;
 	p->ids = 0;
@@ -380,16 +409,23 @@ static pid_t holder_of(struct thread *t, uint64_t state, uint64_t now_ns)
 int thread_look(struct thread *t, uint64_t now_ns, struct look *out)
 {
 	static struct stack_copy c; /* large; the sampler is one thread */
+	uint64_t before = clock_mono_ns();
 	int err = state_look(&t->state, &t->of->quota, now_ns, &out->now);
 
 	if (err)
 		return err;
+	if (t->of->narrow && (t->of->narrow = is_32_bit(t->of->pid))) /* it may have exec'ed */
+		return -ENOEXEC;
+	out->holder = 0;
+	/* Who waits for the GIL may have another one to wait for. */
+	out->same = out->now.same && t->last.id && t->last.state != SAMPLE_GIL;
+	if (out->same)
+		return 0;
 	c.pieces = c.read = 0;
 	if (out->now.blocked)
 		lay_stack(&c, out->now.sp);
 	look_python(t, now_ns, &c, &out->py);
 	look_native(t, &c, out);
-	out->holder = 0;
 	out->detail = out->now.nr >= 0 ? (uint32_t)out->now.nr : 0;
 	if (state_is_gil(&out->now, out->py.gil, out->py.gil_bytes)) {
 		out->now.state = SAMPLE_GIL;
@@ -398,6 +434,6 @@ int thread_look(struct thread *t, uint64_t now_ns, struct look *out)
 			out->holder = 0;
 		out->detail = (uint32_t)out->holder;
 	}
-	/* Memory is read by the number: was it still this process's? */
-	return process_gone(t->of) ? -ESRCH : 0;
+	/* Memory is read by the number: was it still this process's? It was when its state was read. */
+	return clock_mono_ns() - before > SOON_NS && process_gone(t->of) ? -ESRCH : 0;
 }

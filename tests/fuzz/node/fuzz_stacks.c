@@ -90,6 +90,7 @@ static void sample(struct python *p)
 				continue;
 			if (out.n > STACK_FRAMES_MAX)
 				abort();
+			python_look_again(p, out.frame, out.n, (uint64_t)k << 31);
 			for (size_t f = 0; f < out.n && f < 4; f++) {
 				python_place(p, &out.frame[f], (uint64_t)k << 31, &at);
 				if (strlen(at.name) > 511 || strlen(at.file) > 511)

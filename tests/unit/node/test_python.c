@@ -314,9 +314,14 @@ static void reused(void)
 	f = s.frame[0];
 	again = code("other", "/home/me/new.py", 70, SIZE);
 	memcpy(mem + (leaf - BASE), mem + (again - BASE), 400);
+	python_look_again(py, &f, 1, 10000000000ull);
 	python_place(py, &f, 10000000000ull, &at);
 	T_OK(!strcmp(at.name, "other") && at.line == 70 && at.user,
 	     "code objects are looked at again: %s:%u", at.name, at.line);
+	memset(mem + (leaf - BASE), 0, 400);
+	python_look_again(py, &f, 1, 20000000000ull);
+	python_place(py, &f, 20000000000ull, &at);
+	T_OK(!strcmp(at.name, "?"), "what is gone has no name: %s", at.name);
 }
 
 static const struct {

@@ -212,7 +212,7 @@ static int on_targets(void *arg, const struct swire_target *t, size_t n)
 	return -EBADMSG;
 }
 
-static const struct swire_fns fns = { on_targets, on_stack, on_samples, on_status };
+static const struct swire_fns fns = { on_targets, on_stack, on_samples, on_status, NULL };
 
 /* --- the connection --- */
 
