@@ -42,9 +42,8 @@ struct launchers {
 	uint32_t
 		parent; /* pid of the process here whose worker it is: it launches nothing; 0: none */
 	bool workers;   /* it has such workers */
-	/* Of sampler.c: samples since the last look, and those of them without a CPU; the name of who ran
-	 * there meanwhile, 0: not known. */
-	uint32_t looked, runnable, by;
+	/* Of sampler.c: samples lately, and those of them without a CPU. */
+	uint32_t looked, runnable;
 	uint32_t own_pid; /* as it calls itself; 0: not looked up */
 };
 

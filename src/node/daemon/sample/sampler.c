@@ -24,7 +24,9 @@
 #define OLD_NS      120000000000ull /* a time further back than this is a lie, */
 #define AHEAD_NS    1000000000ull   /* and one that is not yet */
 #define RUN         256u            /* samples of one process at a time */
+#define LATELY      200u            /* samples of a process: four seconds, at 49 Hz */
 #define RUNNABLE_OF 20u /* one sample of so many without a CPU: it is worth to know who has it */
+#define BEFORE_NS   2000000000ull /* looks begin when it was preempted for a second or two */
 
 /* --- stacks --- */
 
@@ -129,7 +131,7 @@ static struct event event_of(const struct sampler *s, const struct swire_sample 
 		.start_ns = (w->t_ns + SAMPLE_TICK_NS / 2) / SAMPLE_TICK_NS * SAMPLE_TICK_NS,
 		.dur_ns = 100000000000ull / w->centihertz,
 		.b = sample_b((enum sample_state)w->state, w->flags,
-			      w->state == SAMPLE_RUNNABLE ? l->by : w->detail),
+			      w->state == SAMPLE_RUNNABLE ? 0 : w->detail),
 	};
 
 	l->looked++;
@@ -322,26 +324,35 @@ static const struct sampled_thread *first_thread(const struct sampler *s, uint64
 	return NULL;
 }
 
+/* Is the process kept from running, so that it is worth to know by whom? Lately: counts fade away. */
+static bool is_preempted(struct launchers *l)
+{
+	if (l->looked > LATELY) {
+		l->looked /= 2;
+		l->runnable /= 2;
+	}
+	return l->runnable * RUNNABLE_OF > l->looked;
+}
+
+/* Of samples that wait to be stored: that is known only afterwards. */
 static void find_takers(struct sampler *s, uint64_t now)
 {
-	bool any = false, fresh;
+	uint64_t since = s->preempt.look_ns;
+	bool any = false;
 
 	for (struct sess *x = s->aond->roster.first; x; x = x->next)
-		any |= x->stream &&
-		       x->stream->launchers.runnable * RUNNABLE_OF > x->stream->launchers.looked;
-	fresh = any && preempt_look(&s->preempt, now);
+		any |= x->stream && is_preempted(&x->stream->launchers);
+	if (!any || !preempt_look(&s->preempt, now))
+		return;
 	for (struct sess *x = s->aond->roster.first; x; x = x->next) {
-		struct launchers *l = x->stream ? &x->stream->launchers : NULL;
-		const struct sampled_thread *t;
+		const struct sampled_thread *t = NULL;
 		char who[PREEMPT_TEXT];
 
-		if (!l || (any && !fresh))
-			continue; /* until the next look */
-		t = l->runnable * RUNNABLE_OF > l->looked ? first_thread(s, x->id) : NULL;
-		l->by = t && preempt_who(&s->preempt, (pid_t)t->pid, (pid_t)t->tid, who)
-				? name_id(s, who, strlen(who))
-				: 0;
-		l->runnable = l->looked = 0;
+		if (x->stream && is_preempted(&x->stream->launchers))
+			t = first_thread(s, x->id);
+		if (t && preempt_who(&s->preempt, (pid_t)t->pid, (pid_t)t->tid, who))
+			stream_preempted(x->stream, since - BEFORE_NS,
+					 name_id(s, who, strlen(who)));
 	}
 }
 

@@ -298,6 +298,17 @@ void stream_ripe_samples(struct stream *s, uint64_t now_ns)
 	stream_encode(s, s->samples, n);
 }
 
+void stream_preempted(struct stream *s, uint64_t from_ns, uint32_t name)
+{
+	for (uint32_t i = 0; i < s->samples_n; i++) {
+		struct event *e = &s->samples[i];
+
+		if (e->start_ns >= from_ns && sample_state(e->b) == SAMPLE_RUNNABLE &&
+		    !sample_detail(e->b))
+			e->b = sample_b(SAMPLE_RUNNABLE, sample_flags(e->b), name);
+	}
+}
+
 void stream_now(const struct stream *s, uint64_t now_ns, struct sample_most *out)
 {
 	for (uint32_t i = 0; i < s->samples_top; i++) {
