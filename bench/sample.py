@@ -3,8 +3,8 @@
 """What aon-sample costs, how good its stacks are, and whether the code that a GPU waits for is named.
 
 sample_core_share       CPU of aon-sample for a launching thread of torch, at 49 Hz
-sample_target_hi        CPU that it adds to torch with 160 threads: upper end of the 95 % interval. In one process turns with a sampler
-                        and without take turns; a second turn without is the null control
+sample_target_hi        CPU that it adds to torch with 160 threads at 49 Hz: upper end of the 95 % interval. In one process blocks of 30 ms with
+                        a sampler of twenty times the rate and without take turns; further ones without are the null control
 sample_python_complete  stacks that reach the outermost frame, and
 sample_impossible       stacks that cannot be: of call families that alternate; the worst Python of those that are here
 sample_mixed_complete   stacks of threads that wait below native code between Python: whole, down to the outermost
@@ -13,7 +13,8 @@ sample_rss_mb           of aon-sample, with 161 threads of torch
 gap_named, gap_false    planted causes of causekit.py that are named; healthy programs of which code is
 pyspy_ratio             CPU a sample, by that of py-spy (100 Hz, --nonblocking)
 
-AON_LONG=1: 20 runs of each cause and twenty minutes of turns, else two runs and two minutes. BENCH_SHORT: a moment."""
+AON_LONG=1: 20 runs of each cause and twenty minutes of turns, else two runs and two and a half minutes. BENCH_SHORT: a moment."""
+import bisect
 import collections
 import hashlib
 import json
@@ -24,6 +25,7 @@ import random
 import re
 import signal
 import sqlite3
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -71,13 +73,9 @@ class Loop:
                 raise RuntimeError(f"{args}: ended with {self.p.wait()}")
             self.said[line[0]] = int(line[1])
 
-    def ask(self, steps):
-        self.p.stdin.write(f"{steps}\n")
+    def ask(self, what):
+        self.p.stdin.write(f"{what}\n")
         self.p.stdin.flush()
-
-    def turn(self, steps):
-        self.ask(steps)
-        return json.loads(self.p.stdout.readline())["cpu_ms"]
 
     def __enter__(self):
         return self
@@ -108,29 +106,74 @@ def core():
     row("sample_core_share", round(share, 6), 0.002, f"{ns / 1e3:.1f} us a sample, {n} samples; {said.status[-1].cpu_ns / 1e6:.0f} ms in all with the first names")
 
 
+def trimmed(values, cut=0.2):
+    """Their mean, without the fifth at either end: what the machine does to others is there."""
+    k = int(len(values) * cut)
+    return statistics.fmean(sorted(values)[k:len(values) - k])
+
+
+def blocks(rows, plan):
+    """{arm: CPU a step} of each round: of the steps that began and ended in its block."""
+    starts, cpu, at = [r[0] for r in rows[:-1]], [r[1] for r in rows[1:]], 0
+    for arms in plan:
+        got = {}
+        for arm, since, until in arms:
+            at = bisect.bisect_left(starts, since, at)
+            last = bisect.bisect_right(rows, [until, math.inf]) - 1
+            if last - at >= 2:
+                got[arm] = statistics.fmean(cpu[at:last])
+        if len(got) == 3:
+            yield got
+
+
+def take_turns(sampler, seconds, block_s, coin):
+    """[[(arm, since, until)]]: in each round the sampler runs, is stopped, and is stopped again, in random order."""
+    plan, end = [], time.monotonic() + seconds
+    while time.monotonic() < end:
+        arms = []
+        for arm in coin.sample(("on", "off", "again"), 3):
+            sampler.send_signal(signal.SIGCONT if arm == "on" else signal.SIGSTOP)
+            since = time.monotonic_ns()
+            time.sleep(block_s)
+            arms.append((arm, since, time.monotonic_ns()))
+        plan.append(arms)
+    return plan
+
+
+def rate_of(samples, plan):
+    """How many a second there were while the sampler ran."""
+    on = [(since, until) for arms in plan for arm, since, until in arms if arm == "on"]
+    times = sorted(s.t_ns for s in samples)
+    return sum(bisect.bisect(times, b) - bisect.bisect(times, a) for a, b in on) / sum(b - a for a, b in on) * 1e9
+
+
 def target():
-    seconds = 10 if SHORT else 1200 if LONG else 120
-    coin, logs, null, steps = random.Random(1), [], [], 8
-    with Loop("turns", 160) as p:
-        sampler = subprocess.Popen([aontest.find("aon-sample"), "--pid", str(p.pid), "--tid", str(p.pid), "--hz", "49", "--stream"],
-                                   stdout=subprocess.DEVNULL)
+    """In one process steps go on for minutes; meanwhile, for 30 ms each, a sampler of twenty times the rate runs, and does not: what is
+    slower than a round affects all three blocks. What it adds is by the sample, so a twentieth of it is added at 49 Hz; the
+    null control is divided by the same."""
+    seconds, group = 10 if SHORT else 1200 if LONG else 150, 32
+    with Loop("turns", 160) as p, tempfile.TemporaryFile() as out:
+        sampler = subprocess.Popen([aontest.find("aon-sample"), "--pid", str(p.pid), "--tid", str(p.pid), "--hz", "980", "--cpu-percent", "100", "--stream"],
+                                   stdout=out)
         try:
-            steps = max(2, round(250 / p.turn(steps)))
+            p.ask(f"log {seconds + 4}")
             time.sleep(3)
-            end = time.monotonic() + seconds
-            while time.monotonic() < end:
-                got = {}
-                for arm in coin.sample(("on", "off", "again"), 3):
-                    sampler.send_signal(signal.SIGCONT if arm == "on" else signal.SIGSTOP)
-                    got[arm] = p.turn(steps)
-                logs.append(math.log(got["on"] / got["off"]))
-                null.append(math.log(got["again"] / got["off"]))
+            plan = take_turns(sampler, seconds, 0.03, random.Random())
+            rows = json.loads(p.p.stdout.readline())
+            sampler.send_signal(signal.SIGCONT)
+            sampler.terminate()
         finally:
-            sampler.kill()
             sampler.wait()
-    both, control = ab.Interval(logs), ab.Interval(null)
-    row("sample_target_hi", None if both.hi is None else round(both.hi / 100, 6), 0.003,
-        f"{both}, null control {control}; {len(logs)} rounds of 3 turns of {steps} steps, one process with 161 threads, {seconds} s")
+        out.seek(0)
+        rate = rate_of(aonsample.stream(out.read()).samples, plan)
+    got = list(blocks(rows, plan))
+    logs, null = ([math.log(g[a] / g["off"]) for g in got] for a in ("on", "again"))
+    raw, control = (ab.Interval([trimmed(x[i:i + group]) for i in range(0, len(x) - group + 1, group)]) for x in (logs, null))
+    at49, null49 = ([v * 49 / rate for v in x.ends()] for x in (raw, control))
+    row("sample_target_hi", round(at49[2] / 100, 6), 0.003,
+        "{:+.3f} % ({:+.3f} to {:+.3f}), null control {:+.3f} % ({:+.3f} to {:+.3f}) ".format(at49[1], at49[0], at49[2], null49[1], null49[0], null49[2]) +
+        f"at 49 Hz, by {raw} and {control} at {rate:.0f} Hz; {len(got)} rounds of 3 blocks of 30 ms, "
+        f"{statistics.median(r[1] for r in rows) / 1e6:.1f} ms a step, one process with 161 threads, {seconds} s")
 
 
 def peak(seconds, *program):

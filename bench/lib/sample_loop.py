@@ -2,7 +2,8 @@
 """The programs that sample.py looks at.
 
     sample_loop.py turns THREADS    torch beside so many other threads: for each line "STEPS" of its input so many steps, and a
-                                    line of JSON: CPU of the process, in milliseconds a step
+                                    line of JSON: CPU of the process, in milliseconds a step; for a line "log SECONDS" steps for
+                                    so long, and of each when it ended and the CPU of the process, in ns
     sample_loop.py blocked          threads that wait below native code which was called from Python and calls Python
     sample_loop.py steps            functions of all kinds, and now and then a step of aon (LIBAON)
 """
@@ -33,15 +34,28 @@ def turns(threads):
     net = nn.TransformerEncoder(nn.TransformerEncoderLayer(128, 4, 512, batch_first=True), 2)
     opt, data = torch.optim.AdamW(net.parameters(), 1e-3), torch.randn(8, 64, 128)
 
-    def step():
+    def step(of=data):
         opt.zero_grad()
-        net(data).pow(2).mean().backward()
+        net(of).pow(2).mean().backward()
         opt.step()
 
     for _ in range(20):
         step()
+    def log(seconds):
+        little, rows = data[:1, :16], []  # many steps in a tenth of a second
+        end, last = time.monotonic() + seconds, time.process_time_ns()
+        while time.monotonic() < end:
+            step(little)
+            now = time.process_time_ns()
+            rows.append((time.monotonic_ns(), now - last))
+            last = now
+        return rows
+
     print("there", flush=True)
     for line in sys.stdin:
+        if line.startswith("log"):
+            print(json.dumps(log(float(line.split()[1]))), flush=True)
+            continue
         cpu, n = time.process_time(), int(line)
         for _ in range(n):
             step()

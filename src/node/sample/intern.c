@@ -159,6 +159,8 @@ int intern_stack(struct intern *x, struct process *p, struct look *look, uint64_
 	mix(x, look, &m);
 	if (!m.n)
 		return 0;
+	if (look->py.n)
+		python_look_again(process_python(p), look->py.frame, look->py.n, now_ns);
 	hash = hash_of(x, p, look, &m, now_ns);
 	at = map_find(&x->ids, hash);
 	if (!at && !intern_full(x) && process_new_stack(p, now_ns)) {

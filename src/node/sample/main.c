@@ -95,6 +95,12 @@ static int take_targets(void *arg, const struct swire_target *t, size_t n)
 	return sampler_targets(arg, t, n, clock_mono_ns());
 }
 
+static int take_budget(void *arg, uint32_t permille)
+{
+	sampler_limit(arg, permille / 1000.0);
+	return 0;
+}
+
 /* Sleeps until then, or until the socket has something; fd -1: none. */
 static bool sleep_until(int fd, uint64_t until_ns)
 {
@@ -107,16 +113,20 @@ static bool sleep_until(int fd, uint64_t until_ns)
 
 static int serve(struct sampler *s, int fd)
 {
-	static const struct swire_fns fns = { .targets = take_targets };
+	static const struct swire_fns fns = { .targets = take_targets, .budget = take_budget };
 	static _Alignas(8) char msg[SWIRE_BYTES];
+	uint64_t alarm_ns = 0;
 
 	/* Without a number left for a stack it ends, too, and is started again. */
 	while (!ends && !sampler_full(s)) {
-		uint64_t next;
+		uint64_t next, now = clock_mono_ns();
 		ssize_t n;
 
-		alarm(STUCK_S); /* it is killed, and started anew */
-		next = sampler_run(s, clock_mono_ns());
+		if (now - alarm_ns > RESCAN_NS) {
+			alarm(STUCK_S); /* it is killed, and started anew */
+			alarm_ns = now;
+		}
+		next = sampler_run(s, now);
 		if (!sleep_until(fd, next))
 			continue;
 		n = recv(fd, msg, sizeof(msg), MSG_DONTWAIT);

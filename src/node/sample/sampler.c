@@ -17,7 +17,10 @@
 #define BATCH_NS  200000000ull
 #define STATUS_NS 1000000000ull
 #define TOGETHER \
-	300000ull       /* ns: those that are due so soon are looked at now: one waking for all */
+	300000ull /* ns: those that are due so soon are looked at now: one waking for all */
+/* Threads that share their moments. To wake up, and to fetch what other programs have driven out of the
+ * caches meanwhile, costs more than three looks do; all at once would keep a CPU for long. */
+#define GROUP      16u
 #define SLOWEST    0.02 /* of the rates that were asked for */
 #define CODE_BYTES (24u << 20)
 #define REST_NS    60000000000ull /* a user whose threads cost too much even so is left alone for */
@@ -25,10 +28,10 @@
 struct target {
 	struct thread thread;
 	uint32_t centihertz;
-	uint64_t period_ns, start_ns; /* of the period that it is in */
-	uint64_t due_ns;              /* UINT64_MAX: never again */
-	int err;                      /* of the last look */
-	bool kept;                    /* it is in the new list, too */
+	uint64_t period_ns, turn; /* the number of its next period, from the start of the clock */
+	uint64_t due_ns;          /* UINT64_MAX: never again */
+	int err;                  /* of the last look */
+	bool kept;                /* it is in the new list, too */
 };
 
 /* Whose processes they are. */
@@ -53,7 +56,7 @@ struct sampler {
 	struct swire_sample batch[BATCH];
 	size_t n;
 	uint64_t flush_ns, status_ns;
-	uint64_t samples, missed, random;
+	uint64_t samples, missed;
 	uint64_t cpu_ns, cpu_at_ns; /* at the last status */
 	double use;                 /* of a CPU, lately */
 	char reason[256];
@@ -93,13 +96,6 @@ void sampler_free(struct sampler *s)
 
 /* --- when --- */
 
-/* Uniform in 0 to 1. */
-static double random_of(struct sampler *s)
-{
-	s->random++;
-	return (double)(hash_mix(s->o.seed, s->random) >> 11) * 0x1p-53;
-}
-
 /* NULL: no memory. */
 static struct user *user_of(struct sampler *s, uid_t uid)
 {
@@ -119,19 +115,26 @@ static double scale_of(struct sampler *s, const struct target *t)
 	return u ? u->scale : 1;
 }
 
-/* The next moment: anywhere in the period behind the last one. */
+/*
+ * The next moment: anywhere in the period behind the last one, for threads of one rate and group the same.
+ * Programs that go on in step with a clock are not always met at the same place.
+ */
 static void plan(struct sampler *s, struct target *t, uint64_t now_ns)
 {
-	double period = 1e11 / (t->centihertz ? t->centihertz : 1) / scale_of(s, t);
-	uint64_t end = t->start_ns + t->period_ns;
+	double rate = (t->centihertz ? t->centihertz : 1) * scale_of(s, t);
+	uint64_t period = (uint64_t)(1e11 / rate), group = (uint64_t)(t - s->target) / GROUP, is,
+		 hash;
 
-	if (now_ns > end + (uint64_t)period) { /* it came too late for whole periods */
-		s->missed += (uint64_t)((double)(now_ns - end) / period);
-		end = now_ns;
+	is = now_ns / period; /* the turn that it is now */
+	if (period != t->period_ns) {
+		t->turn = is + 1;
+	} else if (++t->turn < is) { /* it came too late for whole periods */
+		s->missed += is - t->turn;
+		t->turn = is;
 	}
-	t->period_ns = (uint64_t)period;
-	t->start_ns = end;
-	t->due_ns = end + (uint64_t)(random_of(s) * period);
+	t->period_ns = period;
+	hash = hash_mix(hash_mix(s->o.seed, period ^ group << 48), t->turn);
+	t->due_ns = t->turn * period + (uint64_t)((double)(hash >> 11) * 0x1p-53 * (double)period);
 }
 
 /* --- what --- */
@@ -180,8 +183,7 @@ static struct target *target_of(struct target *t, size_t n, pid_t pid, pid_t tid
 	return NULL;
 }
 
-static void take_target(struct sampler *s, const struct swire_target *want, struct target *to,
-			uint64_t now_ns)
+static void take_target(struct sampler *s, const struct swire_target *want, struct target *to)
 {
 	struct target *old = target_of(s->target, s->targets, (pid_t)want->pid, (pid_t)want->tid);
 	struct process *p;
@@ -191,7 +193,7 @@ static void take_target(struct sampler *s, const struct swire_target *want, stru
 		old->kept = true;
 	} else {
 		p = get_process(s, (pid_t)want->pid);
-		*to = (struct target){ .start_ns = now_ns };
+		*to = (struct target){ .centihertz = 0 };
 		if (p)
 			thread_open(&to->thread, p, (pid_t)want->tid);
 		else
@@ -202,9 +204,7 @@ static void take_target(struct sampler *s, const struct swire_target *want, stru
 		to->due_ns = UINT64_MAX;
 	} else if (to->centihertz != want->centihertz) {
 		to->centihertz = want->centihertz;
-		to->start_ns = now_ns;
-		to->period_ns = 0;
-		plan(s, to, now_ns);
+		to->period_ns = to->due_ns = 0; /* it is planned when it stands in its place */
 	}
 }
 
@@ -215,13 +215,16 @@ int sampler_targets(struct sampler *s, const struct swire_target *t, size_t n, u
 	if (!now)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++)
-		take_target(s, &t[i], &now[i], now_ns);
+		take_target(s, &t[i], &now[i]);
 	for (size_t i = 0; i < s->targets; i++)
 		if (!s->target[i].kept)
 			thread_close(&s->target[i].thread);
 	free(s->target);
 	s->target = now;
 	s->targets = n;
+	for (size_t i = 0; i < n; i++)
+		if (!now[i].due_ns)
+			plan(s, &now[i], now_ns);
 	drop_processes(s);
 	return 0;
 }
@@ -329,6 +332,13 @@ static void share_out(struct sampler *s, uint64_t now_ns, double use)
 	}
 }
 
+void sampler_limit(struct sampler *s, double cpu_share)
+{
+	s->o.cpu_share = cpu_share;
+	for (size_t i = 0; i < s->users && !cpu_share; i++)
+		s->user[i] = (struct user){ .uid = s->user[i].uid, .scale = 1 };
+}
+
 static void govern(struct sampler *s, uint64_t now_ns)
 {
 	uint64_t cpu = cost_ns();
@@ -377,23 +387,28 @@ static void bound_memory(struct sampler *s)
 static void add_sample(struct sampler *s, struct thread *t, uint32_t centihertz, struct look *look,
 		       uint8_t flags, uint64_t now_ns)
 {
-	uint32_t id, blame;
+	struct thread_last *last = &t->last;
 
-	if (intern_stack(&s->intern, t->of, look, now_ns, &id, &blame)) {
-		s->missed++;
-		return;
+	if (!look->same) {
+		*last = (struct thread_last){ .state = (uint8_t)look->now.state,
+					      .flags = look->py.flags,
+					      .detail = look->detail };
+		if (intern_stack(&s->intern, t->of, look, now_ns, &last->id, &last->blame)) {
+			s->missed++;
+			return;
+		}
 	}
 	if (s->n == BATCH)
 		send_batch(s, now_ns);
 	s->batch[s->n++] = (struct swire_sample){ .t_ns = now_ns,
 						  .pid = (uint32_t)process_pid(t->of),
 						  .tid = (uint32_t)t->tid,
-						  .stack = id,
+						  .stack = last->id,
 						  .centihertz = centihertz,
-						  .blame = blame,
-						  .state = (uint8_t)look->now.state,
-						  .flags = look->py.flags | flags,
-						  .detail = look->detail };
+						  .blame = last->blame,
+						  .state = last->state,
+						  .flags = last->flags | flags,
+						  .detail = last->detail };
 	s->samples++;
 }
 

@@ -4,7 +4,7 @@
  * saw in messages of wire.h.
  *
  * A moment is uniform in each period: programs that go on in step with a clock are not always met at
- * the same place. What it costs is bounded: above its share of a CPU rates go down, of those users
+ * the same place. Threads of the same rate share it: one waking for all. What it costs is bounded: above its share of a CPU rates go down, of those users
  * whose threads cost most.
  */
 #pragma once
@@ -25,6 +25,9 @@ void sampler_free(struct sampler *s);
 
 /* The threads to look at from now on, instead of those before; known ones go on. */
 int sampler_targets(struct sampler *s, const struct swire_target *t, size_t n, uint64_t now_ns);
+
+/* The share of a CPU that it may use from now on; 0: any. */
+void sampler_limit(struct sampler *s, double cpu_share);
 
 /* Looks at those that are due. Returns when it wants to be called again. */
 uint64_t sampler_run(struct sampler *s, uint64_t now_ns);

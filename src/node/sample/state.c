@@ -145,19 +145,41 @@ static bool is_throttled(struct state_quota *q, uint64_t now_ns)
 
 /* --- on a CPU, or not --- */
 
-/* How much of the time that it could run it had no CPU, lately. */
-static void read_sched(struct state_thread *s)
+static bool read_sched(struct state_thread *s, uint64_t out[3])
 {
-	uint64_t cpu, delay, d_cpu, d_delay;
-	const char *end;
+	const char *at;
 	char text[96];
 
 	if (s->sched_fd < 0)
 		s->sched_fd = open_file(s->pid, s->tid, "schedstat");
 	if (read_file(s->sched_fd, text, sizeof(text)) <= 0)
+		return false;
+	at = text;
+	for (int i = 0; i < 3; i++)
+		out[i] = num_front(at, &at);
+	return true;
+}
+
+/* Before its state is read: has it run since it was seen asleep? */
+static bool has_not_run(struct state_thread *s)
+{
+	uint64_t now[3], before = s->slices;
+
+	if (!s->slept || !read_sched(s, now))
+		return false;
+	s->slices = now[2];
+	return before && before == now[2];
+}
+
+/* How much of the time that it could run it had no CPU, lately. */
+static void share_delay(struct state_thread *s)
+{
+	uint64_t now[3], cpu, delay, d_cpu, d_delay;
+
+	if (!read_sched(s, now))
 		return;
-	cpu = num_front(text, &end);
-	delay = num_front(end, NULL);
+	cpu = now[0];
+	delay = now[1];
 	d_cpu = cpu - s->cpu_ns;
 	d_delay = delay - s->delay_ns;
 	if (s->cpu_ns && d_cpu + d_delay)
@@ -170,7 +192,7 @@ static enum sample_state on_cpu(struct state_thread *s, struct state_quota *q, u
 {
 	if (now_ns - s->sched_ns > SCHED_NS) {
 		s->sched_ns = now_ns;
-		read_sched(s);
+		share_delay(s);
 	}
 	s->owed += s->delayed;
 	if (s->owed < 0.5)
@@ -267,12 +289,14 @@ int state_look(struct state_thread *s, struct state_quota *q, uint64_t now_ns,
 {
 	struct state_now now;
 	char text[256];
+	bool same;
 	ssize_t n;
 
 	if (s->syscall_fd < 0)
 		s->syscall_fd = open_file(s->pid, s->tid, "syscall");
 	if (s->syscall_fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
+	same = has_not_run(s);
 	n = read_file(s->syscall_fd, text, sizeof(text));
 	if (n <= 0)
 		return n ? (int)n : -ESRCH;
@@ -286,6 +310,10 @@ int state_look(struct state_thread *s, struct state_quota *q, uint64_t now_ns,
 		now.state = SAMPLE_FAULT;
 	else
 		now.state = in_call(s, &now, now_ns);
+	now.same = same && now.blocked; /* else it was woken, and waits for a CPU */
+	if (!now.blocked)
+		s->slices = 0;
+	s->slept = now.blocked;
 	*out = now;
 	return 0;
 }

@@ -19,11 +19,13 @@ struct state_thread {
 	pid_t pid, tid;
 	int syscall_fd, sched_fd;            /* owned; -1: not open */
 	uint64_t cpu_ns, delay_ns, sched_ns; /* of schedstat, and when it was read */
-	double delayed;                      /* share of the time without a CPU, by it */
-	double owed;                         /* samples that are to be RUNNABLE */
-	uint32_t fd;                         /* the descriptor that was looked at last, + 1, */
-	uint64_t fd_ns;                      /* when, */
-	bool fd_file;                        /* and whether it is a file's */
+	uint64_t slices; /* how often it was given a CPU, before the last look */
+	bool slept;      /* at the last look */
+	double delayed;  /* share of the time without a CPU, by it */
+	double owed;     /* samples that are to be RUNNABLE */
+	uint32_t fd;     /* the descriptor that was looked at last, + 1, */
+	uint64_t fd_ns;  /* when, */
+	bool fd_file;    /* and whether it is a file's */
 };
 
 /* The CPU quota of a process's cgroup. */
@@ -36,6 +38,7 @@ struct state_quota {
 struct state_now {
 	enum sample_state state;
 	bool blocked;    /* sp and pc are known */
+	bool same;       /* it sleeps, and has done nothing else since the last look */
 	int32_t nr;      /* of the system call; -1: in none */
 	uint64_t arg[6]; /* its arguments */
 	uint64_t sp, pc;

@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/map.h"
 #include "base/num.h"
 #include "stacks/pyfind.h"
@@ -24,6 +25,9 @@
 #define STACKS_S 2.0    /* and further ones a second */
 #define PAGE     4096u
 #define STACK    8u /* pages of a stack that are copied */
+/* Numbers of processes go round: between two uses of one there are tens of thousands of forks, which
+ * take longer than this. */
+#define SOON_NS 1000000ull
 
 struct process {
 	pid_t pid;
@@ -380,16 +384,21 @@ static pid_t holder_of(struct thread *t, uint64_t state, uint64_t now_ns)
 int thread_look(struct thread *t, uint64_t now_ns, struct look *out)
 {
 	static struct stack_copy c; /* large; the sampler is one thread */
+	uint64_t before = clock_mono_ns();
 	int err = state_look(&t->state, &t->of->quota, now_ns, &out->now);
 
 	if (err)
 		return err;
+	out->holder = 0;
+	/* Who waits for the GIL may have another one to wait for. */
+	out->same = out->now.same && t->last.id && t->last.state != SAMPLE_GIL;
+	if (out->same)
+		return 0;
 	c.pieces = c.read = 0;
 	if (out->now.blocked)
 		lay_stack(&c, out->now.sp);
 	look_python(t, now_ns, &c, &out->py);
 	look_native(t, &c, out);
-	out->holder = 0;
 	out->detail = out->now.nr >= 0 ? (uint32_t)out->now.nr : 0;
 	if (state_is_gil(&out->now, out->py.gil, out->py.gil_bytes)) {
 		out->now.state = SAMPLE_GIL;
@@ -398,6 +407,6 @@ int thread_look(struct thread *t, uint64_t now_ns, struct look *out)
 			out->holder = 0;
 		out->detail = (uint32_t)out->holder;
 	}
-	/* Memory is read by the number: was it still this process's? */
-	return process_gone(t->of) ? -ESRCH : 0;
+	/* Memory is read by the number: was it still this process's? It was when its state was read. */
+	return clock_mono_ns() - before > SOON_NS && process_gone(t->of) ? -ESRCH : 0;
 }

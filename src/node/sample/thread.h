@@ -13,6 +13,12 @@
 
 struct process;
 
+/* What was said of a thread after a look. */
+struct thread_last {
+	uint32_t id, blame, detail; /* id: of the stack; 0: none */
+	uint8_t state, flags;
+};
+
 /* A thread that is sampled, and what the last look has taught. */
 struct thread {
 	struct process *of; /* borrowed */
@@ -22,10 +28,12 @@ struct thread {
 	struct python_thread py; /* .id.state 0: it runs no Python, as far as is known */
 	uint64_t missed_ns;      /* when it was looked for in vain, */
 	uint64_t found_ns;       /* and when at all */
+	struct thread_last last;
 };
 
 struct look {
 	struct state_now now;
+	bool same;               /* it has not run since the last look: the rest is not filled */
 	struct python_sample py; /* .n 0: no Python */
 	struct native_frame native[STACK_FRAMES_MAX];
 	size_t natives;  /* 0: it is on a CPU, or could not be unwound */

@@ -22,8 +22,12 @@ struct status_head {
 	uint64_t cpu_ns, samples, missed;
 };
 
+struct budget {
+	uint32_t permille, zero;
+};
+
 _Static_assert(sizeof(struct head) == 8 && sizeof(struct frame_head) == 12 &&
-		       sizeof(struct status_head) == 24,
+		       sizeof(struct status_head) == 24 && sizeof(struct budget) == 8,
 	       "these are on the wire");
 
 /* --- reading --- */
@@ -127,6 +131,15 @@ static int get_status(struct bytes *b, unsigned count, const struct swire_fns *f
 	return fns->status ? fns->status(arg, &s) : 0;
 }
 
+static int get_budget(struct bytes *b, unsigned count, const struct swire_fns *fns, void *arg)
+{
+	struct budget h;
+
+	if (count || !take(b, &h, sizeof(h)) || b->p != b->end || h.permille > 1000 || h.zero)
+		return -EBADMSG;
+	return fns->budget ? fns->budget(arg, h.permille) : 0;
+}
+
 int swire_read(const void *msg, size_t n, const struct swire_fns *fns, void *arg)
 {
 	struct bytes b = { msg, (const uint8_t *)msg + n };
@@ -146,6 +159,8 @@ int swire_read(const void *msg, size_t n, const struct swire_fns *fns, void *arg
 		return get_samples(&b, h.count, fns, arg);
 	case SWIRE_STATUS:
 		return get_status(&b, h.count, fns, arg);
+	case SWIRE_BUDGET:
+		return get_budget(&b, h.count, fns, arg);
 	default:
 		return -EBADMSG;
 	}
@@ -229,5 +244,15 @@ int swire_put_status(void *out, const struct swire_status *s)
 	put(&o, &h, sizeof(h));
 	put(&o, s->reason, s->reason_len);
 	o.full |= s->reason_len > SWIRE_REASON;
+	return end(&o, out);
+}
+
+int swire_put_budget(void *out, uint32_t permille)
+{
+	struct budget h = { permille, 0 };
+	struct out o = begin(out, SWIRE_BUDGET, 0);
+
+	put(&o, &h, sizeof(h));
+	o.full |= permille > 1000;
 	return end(&o, out);
 }

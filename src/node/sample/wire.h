@@ -7,6 +7,7 @@
  *	to aon-sample
  *	TARGETS  count x { pid u32, tid u32, centihertz u32, 0 u32 }: all threads to sample from now
  *	         on; pid and tid are those of aond's PID namespace. Replaces the last list.
+ *	BUDGET   { permille u32: of a CPU that it may use, 0: any, at most 1000; 0 u32 }
  *	to aond
  *	STACK    id u32, then count frames, innermost first: { kind u8, flags u8, name's length u16,
  *	         file's length u16, 0 u16, line u32, both texts }
@@ -36,7 +37,14 @@
 #define SWIRE_REASON  255u
 #define SWIRE_HZ_MAX  1000u
 
-enum swire_type { SWIRE_TARGETS_OF = 1, SWIRE_STACK, SWIRE_SAMPLES, SWIRE_STATUS, SWIRE_TYPES };
+enum swire_type {
+	SWIRE_TARGETS_OF = 1,
+	SWIRE_STACK,
+	SWIRE_SAMPLES,
+	SWIRE_STATUS,
+	SWIRE_BUDGET,
+	SWIRE_TYPES
+};
 
 struct swire_target {
 	uint32_t pid, tid, centihertz, zero;
@@ -72,6 +80,7 @@ struct swire_fns {
 	int (*stack)(void *arg, uint32_t id, const struct swire_frame *f, size_t n);
 	int (*samples)(void *arg, const struct swire_sample *s, size_t n);
 	int (*status)(void *arg, const struct swire_status *s);
+	int (*budget)(void *arg, uint32_t permille);
 };
 
 /* Checks a message of `n` bytes as a whole, then hands it on. `msg` is aligned to 8 bytes. -EBADMSG: it
@@ -83,3 +92,4 @@ int swire_put_targets(void *out, const struct swire_target *t, size_t n);
 int swire_put_stack(void *out, uint32_t id, const struct swire_frame *f, size_t n);
 int swire_put_samples(void *out, const struct swire_sample *s, size_t n);
 int swire_put_status(void *out, const struct swire_status *s);
+int swire_put_budget(void *out, uint32_t permille);

@@ -170,13 +170,18 @@ static bool is_code(struct python *p, const unsigned char *raw, const struct py_
 	return true;
 }
 
+static bool take(struct python *p, uint64_t addr, const unsigned char *raw, struct py_code *out)
+{
+	*out = (struct py_code){ .addr = addr };
+	return parse(p, raw, out) && is_code(p, raw, out);
+}
+
 static bool look(struct python *p, uint64_t addr, struct py_code *out)
 {
 	unsigned char raw[PY_CODE_COPY];
 
-	*out = (struct py_code){ .addr = addr };
 	return addr && addr % 8 == 0 && py_read(p, addr, raw, p->l.code_copy) &&
-	       parse(p, raw, out) && is_code(p, raw, out);
+	       take(p, addr, raw, out);
 }
 
 struct py_code *py_code(struct python *p, uint64_t addr)
@@ -340,20 +345,60 @@ static uint32_t line_of(struct python *p, const struct py_code *c, uint64_t inst
 
 /* --- places --- */
 
+static bool is_old(const struct py_code *c, uint64_t now_ns)
+{
+	return c->seen_ns && now_ns - c->seen_ns > AGAIN_NS;
+}
+
+/* It is what it was, or another one by now, or (NULL) none: what it was is not said of another. */
+static void renew(struct python *p, struct py_code *c, const unsigned char *raw, uint64_t now_ns)
+{
+	struct py_code now;
+
+	if (!raw || !take(p, c->addr, raw, &now)) {
+		c->check = 0;
+		return;
+	}
+	if (now.check != c->check)
+		*c = now;
+	c->seen_ns = now_ns | 1;
+}
+
+void python_look_again(struct python *p, const struct python_frame *f, size_t n, uint64_t now_ns)
+{
+	static unsigned char raw[STACK_FRAMES_MAX][PY_CODE_COPY]; /* a reader is of one thread */
+	struct python_piece piece[STACK_FRAMES_MAX];
+	struct py_code *old[STACK_FRAMES_MAX];
+	size_t k = 0;
+
+	for (size_t i = 0; i < n && k < STACK_FRAMES_MAX; i++) {
+		uint64_t at = map_get(&p->codes, f[i].code);
+		struct py_code *c = at ? &p->code[at - 1] : NULL;
+
+		if (!c || !is_old(c, now_ns))
+			continue;
+		old[k] = c;
+		piece[k] = (struct python_piece){ c->addr, raw[k], p->l.code_copy };
+		k++;
+	}
+	for (size_t i = 0; i < k;) {
+		size_t got = p->o.read(p->o.arg, piece + i, k - i);
+
+		for (size_t end = i + got; i < end && i < k; i++)
+			renew(p, old[i], raw[i], now_ns);
+		if (i < k)
+			renew(p, old[i++], NULL, now_ns);
+	}
+}
+
 void python_place(struct python *p, const struct python_frame *f, uint64_t now_ns,
 		  struct python_place *out)
 {
-	struct py_code *c = py_code(p, f->code), now;
+	struct py_code *c = py_code(p, f->code);
 
 	*out = (struct python_place){ .name = "?", .file = "?", .hash = 1 };
-	if (!c)
+	if (!c || !c->check)
 		return;
-	if (c->seen_ns && now_ns - c->seen_ns > AGAIN_NS) {
-		if (!look(p, f->code, &now))
-			return; /* it is gone by now: what it was is not said of another */
-		if (now.check != c->check)
-			*c = now;
-	}
 	if (!c->name_at)
 		name_code(p, c);
 	c->seen_ns = now_ns | 1;

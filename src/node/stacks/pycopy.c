@@ -33,9 +33,9 @@ static size_t lay_chunks(struct pywalk *w, struct python_piece *piece, size_t n,
 
 static size_t lay_current(struct pywalk *w, struct python_piece *piece, size_t n, int which)
 {
-	if (w->t->cframe)
-		piece[n++] = (struct python_piece){ w->t->cframe + w->l->current,
-						    &w->current[which], 8 };
+	if (w->t->span)
+		piece[n++] =
+			(struct python_piece){ w->t->low, py_scratch.stack[which], w->t->span };
 	return n;
 }
 
@@ -115,22 +115,53 @@ static void learn_chunks(struct pywalk *w, uint64_t addr, uint64_t top)
 		w->out->flags |= SAMPLE_CUT;
 }
 
+/* The next copy has the place of this word, too. */
+static void learn_place(struct python_thread *t, uint64_t at)
+{
+	uint64_t low = t->span && t->low < at ? t->low : at;
+	uint64_t end = t->span && t->low + t->span > at + 8 ? t->low + t->span : at + 8;
+
+	if (end - low > PY_STACK) { /* it is far from the others */
+		low = at;
+		end = at + 8;
+	}
+	t->low = low;
+	t->span = (uint32_t)(end - low);
+}
+
+/*
+ * In 3.11 and 3.12 the innermost frame is in a structure on the stack of C, and is another one where C
+ * has called Python: of the part of the stack where those were there is a copy.
+ */
+static bool find_current(struct pywalk *w)
+{
+	const struct python_thread *t = w->t;
+	uint64_t at[2];
+	bool in[2];
+
+	for (int i = 0; i < 2; i++) {
+		at[i] = py_word(w->thread[i] + w->l->frame) + w->l->current;
+		in[i] = t->span >= 8 && at[i] - t->low <= t->span - 8;
+		if (in[i])
+			w->current[i] = py_word(py_scratch.stack[i] + (at[i] - t->low));
+	}
+	if (!in[1]) {
+		learn_place(w->t, at[1]);
+		if (!py_read(w->p, at[1], &w->current[1], 8))
+			return false;
+	}
+	if (!in[0] || !in[1])
+		w->current[0] = w->current[1];
+	return true;
+}
+
 bool py_is_there(struct pywalk *w)
 {
 	const unsigned char *now = w->thread[1];
 	struct python_thread *t = w->t;
-	uint64_t chunk, top, cframe;
-	bool same = true;
+	bool same = w->l->current == PY_NONE || find_current(w);
+	uint64_t chunk, top;
 
-	if (w->l->current != PY_NONE) {
-		cframe = py_word(now + w->l->frame);
-		/* It is on the stack of C, and moves with it. */
-		if (cframe != t->cframe) {
-			t->cframe = cframe;
-			same = py_read(w->p, cframe + w->l->current, &w->current[0], 8);
-			w->current[1] = w->current[0];
-		}
-	}
 	if (w->l->chunk == PY_NONE)
 		return same;
 	chunk = py_word(now + w->l->chunk);

@@ -21,7 +21,7 @@
 #define PHDRS   64u
 #define DYNS    128u
 #define CHAIN   256u /* symbols of one bucket */
-#define PIECES  128u
+#define PIECES  160u
 #define MAPS    65536u /* lines, */
 #define IMAGES  16u    /* and files among them that may be an interpreter */
 #define VERSION "Py_Version"

@@ -13,6 +13,7 @@
 #define PY_TEXT  (1u << 20)   /* and bytes of their names */
 #define PY_COPY  (256u << 10) /* of a thread's chunks; outer ones are left out */
 #define PY_SKEL  4096u        /* frames in them */
+#define PY_STACK 8192u        /* bytes of a stack in which frames of C are */
 
 struct py_code {
 	uint64_t addr, table;
@@ -48,6 +49,7 @@ struct python {
 extern struct py_scratch {
 	unsigned char copy[PY_COPY];  /* of the chunks, */
 	struct py_skel skel[PY_SKEL]; /* and their frames, the outermost first */
+	unsigned char stack[2][PY_STACK];
 } py_scratch;
 
 static inline uint64_t py_word(const void *at)

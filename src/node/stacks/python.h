@@ -73,7 +73,9 @@ struct python_id {
 /* A thread, and where its things were last time. */
 struct python_thread {
 	struct python_id id; /* .state 0: not known */
-	uint64_t gil, cframe, outermost;
+	uint64_t gil;
+	uint64_t low;  /* where its frames of C that point to those of Python were: */
+	uint32_t span; /* bytes of its stack; 0: not known */
 	struct {
 		uint64_t addr;
 		uint32_t used;  /* bytes, with its head */
@@ -81,7 +83,6 @@ struct python_thread {
 	uint32_t chunks;
 	uint64_t outside[PYTHON_OUTSIDE]; /* frames in no chunk, */
 	uint32_t outsides, moving;        /* and how many of them are no frames of C: the first */
-	uint32_t strange;                 /* samples with another outermost frame */
 };
 
 /* All threads of all interpreters, at most `cap`; as far as they can be read. */
@@ -127,7 +128,10 @@ struct python_place {
 	bool user;               /* code of the program: FRAME_USER */
 };
 
-/* Of a frame; now_ns: code objects are looked at again when they were not for a while. */
+/* Code objects of frames that were not seen for a while are looked at again, by one read: their memory
+ * may be another's. Before python_place(), if `p` lives that long. */
+void python_look_again(struct python *p, const struct python_frame *f, size_t n, uint64_t now_ns);
+/* Of a frame. */
 void python_place(struct python *p, const struct python_frame *f, uint64_t now_ns,
 		  struct python_place *out);
 /* Is a file with that path the program's own? */

@@ -4,22 +4,11 @@
 
 #include <errno.h>
 
-/* Copies for one sample: addresses may be new. Before 3.11 frames are all over the place. */
-#define TRIES  4u
-#define OLDER  8u
-#define SETTLE 4u /* samples after which an outermost frame is believed to be another */
-#define STEPS  (2 * PY_SKEL)
+/* Copies for one sample: addresses may be new. Before 3.11 who is met may be gone by then. */
+#define TRIES 4u
+#define OLDER 8u
 
-enum { OWNER_C = 3 }; /* and above: a frame that only marks where C called */
-
-/* A frame as it was copied. */
-struct seen {
-	uint64_t code, previous, instr;
-	uint8_t owner;
-	bool entry;
-	bool runs;  /* 3.10: it, or what it called */
-	bool lives; /* from 3.11 on: it was not left, that is for sure */
-};
+enum { HEAP_RUNS = 0, HEAP_UNWINDS = 2 }; /* states of a frame of 3.10 that is not left */
 
 /* --- frames --- */
 
@@ -38,8 +27,7 @@ static bool is_live(const struct py_layout *l, const unsigned char *raw, uint64_
 	return py_word(raw + l->instr + 8) != addr + l->locals;
 }
 
-static void parse_frame(const struct py_layout *l, const unsigned char *raw, uint64_t addr,
-			struct seen *f)
+void py_frame(const struct py_layout *l, const unsigned char *raw, uint64_t addr, struct py_seen *f)
 {
 	f->code = py_word(raw + l->code) & ~7ull; /* lower bits are tags since 3.14 */
 	f->previous = py_word(raw + l->previous);
@@ -47,9 +35,9 @@ static void parse_frame(const struct py_layout *l, const unsigned char *raw, uin
 	f->owner = l->owner == PY_NONE ? 0 : raw[l->owner];
 	/* From 3.12 on a frame of C is behind it instead. */
 	f->entry = l->minor < 11 || (l->entry != PY_NONE && raw[l->entry]);
-	f->runs = l->minor > 10 || !f->owner;
+	f->runs = l->minor > 10 || f->owner == HEAP_RUNS || f->owner == HEAP_UNWINDS;
 	f->lives = is_live(l, raw, addr);
-	if (l->minor < 12 && f->owner >= OWNER_C)
+	if (l->minor < 12 && f->owner >= PY_OWNER_C)
 		f->owner = 0;
 }
 
@@ -69,7 +57,7 @@ static void line_up(struct pywalk *w, uint32_t i)
 {
 	const unsigned char *raw = py_scratch.copy + w->at[i];
 	uint64_t addr = w->t->chunk[i].addr, used = w->t->chunk[i].used, at = PY_HEAD, top;
-	struct seen f;
+	struct py_seen f;
 
 	if (!i) { /* what is behind its end were frames once */
 		top = top_of(w, true) - addr;
@@ -80,7 +68,7 @@ static void line_up(struct pywalk *w, uint32_t i)
 	while (at + w->l->frame_copy <= used && w->skels < PY_SKEL) {
 		const struct py_code *c;
 
-		parse_frame(w->l, raw + at, addr + at, &f);
+		py_frame(w->l, raw + at, addr + at, &f);
 		c = py_code(w->p, f.code);
 		if (!c)
 			break;
@@ -117,7 +105,7 @@ static bool in_first(const struct pywalk *w, uint64_t addr)
 }
 
 /* A frame that is in no chunk: from the copy, or now. */
-static bool outside(struct pywalk *w, uint64_t addr, struct seen *f)
+bool py_outside(struct pywalk *w, uint64_t addr, struct py_seen *f)
 {
 	unsigned char raw[PY_FRAME_COPY];
 
@@ -125,17 +113,17 @@ static bool outside(struct pywalk *w, uint64_t addr, struct seen *f)
 		return false;
 	for (uint32_t i = 0; i < w->outsides; i++)
 		if (w->was[i] == addr) {
-			parse_frame(w->l, w->outside[i], w->was[i], f);
+			py_frame(w->l, w->outside[i], w->was[i], f);
 			return true;
 		}
 	if (!py_read(w->p, addr, raw, w->l->frame_copy))
 		return false;
-	parse_frame(w->l, raw, addr, f);
-	w->extra += f->owner < OWNER_C; /* those of C stay where they are */
+	py_frame(w->l, raw, addr, f);
+	w->extra += f->owner < PY_OWNER_C; /* those of C stay where they are */
 	return true;
 }
 
-static void emit(struct pywalk *w, uint64_t code, uint64_t instr, bool entry)
+void py_emit(struct pywalk *w, uint64_t code, uint64_t instr, bool entry)
 {
 	struct python_sample *s = w->out;
 
@@ -146,13 +134,7 @@ static void emit(struct pywalk *w, uint64_t code, uint64_t instr, bool entry)
 	s->frame[s->n++] = (struct python_frame){ code, instr, entry };
 }
 
-/* Frames in no chunk that were met, for the next copy: those of C stay, the others move. */
-struct met {
-	uint64_t moving[PYTHON_OUTSIDE], still[PYTHON_OUTSIDE];
-	uint32_t movings, stills;
-};
-
-static void meet(struct met *m, uint64_t addr, bool still)
+void py_meet(struct py_met *m, uint64_t addr, bool still)
 {
 	if (still && m->stills < PYTHON_OUTSIDE)
 		m->still[m->stills++] = addr;
@@ -160,7 +142,7 @@ static void meet(struct met *m, uint64_t addr, bool still)
 		m->moving[m->movings++] = addr;
 }
 
-static void keep_met(struct python_thread *t, const struct met *m)
+void py_keep_met(struct python_thread *t, const struct py_met *m)
 {
 	uint32_t rest = PYTHON_OUTSIDE - m->movings;
 
@@ -169,33 +151,6 @@ static void keep_met(struct python_thread *t, const struct met *m)
 	memcpy(t->outside + m->movings, m->still, rest * sizeof(m->still[0]));
 	t->moving = m->movings;
 	t->outsides = m->movings + rest;
-}
-
-static void add_new(struct met *m, const uint64_t *addr, uint32_t n, uint32_t most)
-{
-	for (uint32_t i = 0; i < n && m->movings < most; i++) {
-		bool there = false;
-
-		for (uint32_t k = 0; k < m->movings; k++)
-			there |= m->moving[k] == addr[i];
-		if (!there)
-			m->moving[m->movings++] = addr[i];
-	}
-}
-
-/*
- * Before 3.11 a frame that was left is there again when it is called again: it is kept in mind. What
- * was met in a copy that does not fit comes last.
- */
-static void keep_old(struct python_thread *t, const struct met *m, bool same)
-{
-	struct met all = { .movings = 0 };
-
-	if (same)
-		add_new(&all, m->moving, m->movings, PYTHON_OUTSIDE);
-	add_new(&all, t->outside, t->outsides, PYTHON_OUTSIDE / 2);
-	add_new(&all, m->moving, m->movings, PYTHON_OUTSIDE * 3 / 4);
-	keep_met(t, &all);
 }
 
 /* What was read does not fit: inner frames are of another moment, and are left out. */
@@ -207,20 +162,21 @@ static void forget(struct pywalk *w)
 }
 
 /* One frame outside of the chunks. False: it is none. */
-static bool step_outside(struct pywalk *w, uint64_t *cur, struct met *met)
+static bool step_outside(struct pywalk *w, uint64_t *cur, struct py_met *met)
 {
 	struct python_sample *s = w->out;
 	uint32_t extra = w->extra;
-	struct seen f;
+	struct py_seen f;
 
-	if (!outside(w, *cur, &f) || (w->last && w->extra > extra && f.owner < OWNER_C && w->skels))
+	if (!py_outside(w, *cur, &f) ||
+	    (w->last && w->extra > extra && f.owner < PY_OWNER_C && w->skels))
 		return false;
-	meet(met, *cur, f.owner >= OWNER_C);
-	if (f.owner >= OWNER_C) {
+	py_meet(met, *cur, f.owner >= PY_OWNER_C);
+	if (f.owner >= PY_OWNER_C) {
 		if (s->n)
 			s->frame[s->n - 1].entry = true;
 	} else if (py_code(w->p, f.code)) {
-		emit(w, f.code, f.instr, f.entry);
+		py_emit(w, f.code, f.instr, f.entry);
 	} else {
 		return false;
 	}
@@ -228,18 +184,16 @@ static bool step_outside(struct pywalk *w, uint64_t *cur, struct met *met)
 	return true;
 }
 
-/* From the innermost frame to the outermost. Returns the address of the last one. */
-static uint64_t follow(struct pywalk *w, uint64_t cur, struct met *met)
+/* From the innermost frame to the outermost. */
+static void follow(struct pywalk *w, uint64_t cur, struct py_met *met)
 {
 	size_t end = w->skels;
 	bool first = true;
-	uint64_t last = 0;
 
-	for (size_t step = 0; step < STEPS && (cur || end); step++) {
+	for (size_t step = 0; step < PY_STEPS && (cur || end); step++) {
 		int64_t i = cur ? skel_of(cur, end) : -1;
 
 		if (i < 0 && cur && !in_chunk(w, cur)) {
-			last = cur;
 			if (!step_outside(w, &cur, met)) {
 				forget(w);
 				cur = 0;
@@ -256,25 +210,23 @@ static uint64_t follow(struct pywalk *w, uint64_t cur, struct met *met)
 		}
 		first = false;
 		end = (size_t)i;
-		last = py_scratch.skel[i].addr;
-		emit(w, py_scratch.skel[i].code, py_scratch.skel[i].instr,
-		     py_scratch.skel[i].entry);
+		py_emit(w, py_scratch.skel[i].code, py_scratch.skel[i].instr,
+			py_scratch.skel[i].entry);
 		cur = py_scratch.skel[i].previous;
 	}
-	return last;
 }
 
 /* How far in a frame is, by those that are in chunks. */
 static int64_t depth(struct pywalk *w, uint64_t cur)
 {
-	struct seen f;
+	struct py_seen f;
 
 	for (uint32_t i = 0; i < 4 && cur; i++) {
 		int64_t at = skel_of(cur, w->skels);
 
 		if (at >= 0)
 			return at;
-		if (in_chunk(w, cur) || !outside(w, cur, &f))
+		if (in_chunk(w, cur) || !py_outside(w, cur, &f))
 			return INT64_MAX;
 		cur = f.previous;
 	}
@@ -297,13 +249,13 @@ static int64_t living(const struct pywalk *w)
 static bool is_inner(struct pywalk *w, uint64_t cur)
 {
 	int64_t i = skel_of(cur, w->skels);
-	struct seen f;
+	struct py_seen f;
 
 	if (w->l->minor > 13)
 		return true;
 	if (i >= 0)
 		return py_scratch.skel[i].lives;
-	return !in_chunk(w, cur) && outside(w, cur, &f) && f.lives;
+	return !in_chunk(w, cur) && py_outside(w, cur, &f) && f.lives;
 }
 
 /* Up to 3.13 a frame runs also while C does that it called, which may have called the next one. */
@@ -358,58 +310,11 @@ static void say_gil(struct pywalk *w)
 		s->flags |= SAMPLE_GC;
 }
 
-/* Before 3.11 a frame that was left has no caller: it looks like an outermost one. */
-static bool is_outermost(struct python_thread *t, uint64_t last)
-{
-	if (last != t->outermost && t->outermost && ++t->strange < SETTLE * OLDER)
-		return false;
-	t->outermost = last;
-	t->strange = 0;
-	return true;
-}
-
-/* The frame that runs and was called by `caller`, of those that were copied; -1: none. */
-static int64_t called_by(struct pywalk *w, uint64_t caller, struct seen *f)
-{
-	for (uint32_t i = 0; i < w->outsides; i++) {
-		parse_frame(w->l, w->outside[i], w->was[i], f);
-		if (f->runs && f->previous == caller && w->was[i] != caller &&
-		    py_code(w->p, f->code))
-			return i;
-	}
-	return -1;
-}
-
-/*
- * Before 3.11, if no copy fits: from the outermost frame inwards, as far as frames of one copy were
- * called by one another. Those inside are left out.
- */
-static void from_outside(struct pywalk *w)
-{
-	struct python_sample *s = w->out;
-	struct python_frame swap;
-	struct seen f = { 0 };
-	uint64_t caller = 0;
-	int64_t i;
-
-	s->n = 0;
-	while (s->n < STACK_FRAMES_MAX && (i = called_by(w, caller, &f)) >= 0 &&
-	       (caller || w->was[i] == w->t->outermost)) {
-		emit(w, f.code, f.instr, true);
-		caller = w->was[i];
-	}
-	for (size_t a = 0, b = s->n; a + 1 < b; a++) {
-		swap = s->frame[a];
-		s->frame[a] = s->frame[--b];
-		s->frame[b] = swap;
-	}
-}
-
 /* 0; 1: something was not where it was expected, a further copy will have it; -ENOENT. */
 static int walk(struct pywalk *w)
 {
-	struct met met = { .movings = 0 };
-	uint64_t cur, last;
+	struct py_met met = { .movings = 0 };
+	uint64_t cur;
 	bool same;
 
 	w->skels = 0;
@@ -421,30 +326,29 @@ static int walk(struct pywalk *w)
 	cur = innermost(w, &same);
 	if (!cur && !w->skels)
 		return -ENOENT;
-	last = follow(w, cur, &met);
+	follow(w, cur, &met);
 	/* Generators are copied a little later than the chunks. */
 	same &= !w->odd && !w->extra && !(w->moved && met.movings);
-	if (same && w->l->chunk == PY_NONE && !is_outermost(w->t, last))
-		same = false;
-	if (w->l->chunk == PY_NONE)
-		keep_old(w->t, &met, same);
-	else
-		keep_met(w->t, &met);
-	if (!same && w->last && w->l->chunk == PY_NONE)
-		from_outside(w);
+	py_keep_met(w->t, &met);
 	if (!same)
 		w->out->flags |= SAMPLE_UNCERTAIN;
 	/* One that fits better would be of another moment: who waits for it meets some more often. */
-	return w->l->chunk == PY_NONE ? !same : w->extra > 0;
+	return w->extra > 0;
 }
 
 int python_sample(struct python *p, struct python_thread *t, const struct python_piece *more,
 		  size_t mores, size_t *more_read, struct python_sample *out)
 {
-	struct pywalk *w = &(struct pywalk){ .p = p, .l = &p->l, .t = t, .out = out };
-	uint32_t tries = w->l->chunk == PY_NONE ? OLDER : TRIES;
+	static struct pywalk walking; /* large; a reader belongs to one thread */
+	struct pywalk *w = &walking;
+	uint32_t tries = p->l.chunk == PY_NONE ? OLDER : TRIES;
 	int err = -EAGAIN;
 
+	w->p = p;
+	w->l = &p->l;
+	w->t = t;
+	w->out = out;
+	w->current[0] = w->current[1] = 0;
 	if (more_read)
 		*more_read = 0;
 	for (uint32_t i = 0; i < tries && (err == -EAGAIN || err > 0); i++) {
@@ -459,14 +363,17 @@ int python_sample(struct python *p, struct python_thread *t, const struct python
 		if (!whole) { /* nothing behind a place that is gone is there */
 			memcpy(w->thread[1], w->thread[0], sizeof(w->thread[0]));
 			t->outsides = t->moving = 0;
-			t->chunks = 0;
+			t->chunks = t->span = 0;
 			py_is_there(w);
 			err = -EAGAIN;
 			continue;
 		}
 		say_gil(w);
 		w->last = i + 1 == tries;
-		err = py_is_there(w) || w->last ? walk(w) : -EAGAIN;
+		if (!py_is_there(w) && !w->last)
+			err = -EAGAIN;
+		else
+			err = w->l->chunk == PY_NONE ? py_walk_heap(w) : walk(w);
 	}
 	return err < 0 ? err : out->n ? 0 : -ENOENT;
 }

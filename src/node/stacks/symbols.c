@@ -13,9 +13,10 @@
 
 #include "base/vec.h"
 
-#define BATCH     1024u         /* symbols of one read */
-#define ALIASES   16u           /* of one address, or one in the other */
-#define NO_SIZE   64u           /* bytes that a function without a size has at most: _init */
+#define BATCH     1024u /* symbols of one read */
+#define DIGIT     11u   /* bits: three digits of an address, so what is sorted is a new array */
+#define ALIASES   16u   /* of one address, or one in the other */
+#define NO_SIZE   64u   /* bytes that a function without a size has at most: _init */
 #define MINI      0x80000000u   /* its name is in the packed table */
 #define MINI_MAX  (4u << 20)    /* bytes of that table, unpacked */
 #define NAMES_MAX (32ull << 20) /* bytes of names that symbols_find() looks at */
@@ -68,14 +69,37 @@ static int add(void *arg, const Elf64_Sym *s)
 	return 0;
 }
 
-static int by_address(const void *a, const void *b)
+/*
+ * By address, a digit at a time; those of one address stay in the order of the file. libtorch has 400,000:
+ * comparing them would cost as much as ten thousand samples.
+ */
+static int sort(struct symbols *s)
 {
-	const struct symbol *x = a, *y = b;
+	struct symbol *from = s->row, *to = malloc(s->n * sizeof(*to)), *swap;
 
-	if (x->at != y->at)
-		return x->at < y->at ? -1 : 1;
-	return x->size != y->size ? (x->size < y->size ? -1 : 1)
-				  : (x->name < y->name ? -1 : x->name > y->name);
+	if (!to)
+		return -ENOMEM;
+	for (uint32_t shift = 0; shift < 32; shift += DIGIT) {
+		size_t at[1u << DIGIT] = { 0 }, sum = 0;
+
+		for (size_t i = 0; i < s->n; i++)
+			at[from[i].at >> shift & ((1u << DIGIT) - 1)]++;
+		for (size_t d = 0; d < 1u << DIGIT; d++) {
+			size_t n = at[d];
+
+			at[d] = sum;
+			sum += n;
+		}
+		for (size_t i = 0; i < s->n; i++)
+			to[at[from[i].at >> shift & ((1u << DIGIT) - 1)]++] = from[i];
+		swap = from;
+		from = to;
+		to = swap;
+	}
+	free(to);
+	s->row = from;
+	s->cap = s->n;
+	return 0;
 }
 
 #ifdef AON_LZMA
@@ -119,14 +143,12 @@ int symbols_read(struct symbols *out, const struct image *i)
 		a.from = MINI;
 		err = each(&s.mini, &s.mini.full, add, &a);
 	}
+	if (!err && s.n)
+		err = sort(&s);
 	if (err) {
 		symbols_fini(&s);
 		return err;
 	}
-	if (s.n)
-		qsort(s.row, s.n, sizeof(*s.row), by_address);
-	if (s.n && !vec_resize(&s.row, s.n, sizeof(*s.row)))
-		s.cap = s.n;
 	*out = s;
 	return 0;
 }

@@ -255,14 +255,19 @@ size_t native_unwind(struct native_target *t, const struct native_regs *r,
 		     const struct native_copy *copy, struct native_frame *out, size_t cap,
 		     enum native_end *end)
 {
-	struct walk w = { .t = t, .copy = copy, .known = r->known };
+	struct walk w; /* large: `more` is not filled */
 	enum native_end why = NATIVE_CUT;
 	bool exact = true; /* the first, and who was interrupted: no call ends at the PC */
 	uint8_t flags = 0;
 	size_t n = 0;
 
+	w.t = t;
+	w.copy = copy;
+	w.known = r->known;
 	w.scans = SCAN_WORDS;
 	w.reads = MORE_READS;
+	w.ended = false;
+	w.more_at = w.more_len = 0;
 	memcpy(w.reg, r->value, sizeof(w.reg));
 	while (n < cap) {
 		uint64_t pc = w.reg[NATIVE_PC] - !exact;

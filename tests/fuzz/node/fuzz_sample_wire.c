@@ -50,9 +50,18 @@ static int on_status(void *arg, const struct swire_status *s)
 	return 0;
 }
 
+static int on_budget(void *arg, uint32_t permille)
+{
+	(void)arg;
+	if (permille > 1000)
+		abort();
+	return 0;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct swire_fns fns = { on_targets, on_stack, on_samples, on_status };
+	static const struct swire_fns fns = { on_targets, on_stack, on_samples, on_status,
+					      on_budget };
 	uint8_t *copy;
 
 	if (size > SWIRE_BYTES)

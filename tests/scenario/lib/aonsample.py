@@ -17,12 +17,17 @@ Status = collections.namedtuple("Status", "cpu_ns samples missed reason")
 STATES = {int(n): w for n, w in re.findall(r'^STATE\( *(\d+), *\w+, *"([^"]*)"', (ROOT / "src/data/model/sample.tbl.h").read_text(), re.M)}
 GC, UNCERTAIN, HOLDER, CUT = 1, 2, 4, 8
 USER = 1
-TARGETS, STACK, SAMPLES, STATUS = 1, 2, 3, 4
+TARGETS, STACK, SAMPLES, STATUS, BUDGET = 1, 2, 3, 4, 5
 
 
 def targets(rows):
     """A message that names (pid, tid, Hz)."""
     return struct.pack("<IBBH", 0x734e4f41, TARGETS, 1, len(rows)) + b"".join(struct.pack("<IIII", p, t, round(hz * 100), 0) for p, t, hz in rows)
+
+
+def budget(permille):
+    """A message that says how much of a CPU it may use."""
+    return struct.pack("<IBBHII", 0x734e4f41, BUDGET, 1, 0, permille, 0)
 
 
 class Said:

@@ -53,7 +53,14 @@ static int on_status(void *arg, const struct swire_status *s)
 	return -ECANCELED;
 }
 
-static const struct swire_fns fns = { on_targets, on_stack, on_samples, on_status };
+static int on_budget(void *arg, uint32_t permille)
+{
+	(void)arg;
+	got = permille;
+	return 0;
+}
+
+static const struct swire_fns fns = { on_targets, on_stack, on_samples, on_status, on_budget };
 
 static void test_there_and_back(void)
 {
@@ -135,6 +142,20 @@ static void test_lies(void)
 	T_OK(!swire_read(msg, (size_t)n, &fns, NULL), "and the good one is not");
 }
 
+static void test_budget(void)
+{
+	int n = swire_put_budget(msg, 15);
+
+	T_OK(n == 16 && !swire_read(msg, 16, &fns, NULL) && got == 15, "a budget");
+	T_OK(swire_read(msg, 15, &fns, NULL) == -EBADMSG, "half a budget is refused");
+	msg[12] = 1;
+	T_OK(swire_read(msg, 16, &fns, NULL) == -EBADMSG, "what must be 0 in it");
+	T_OK(swire_put_budget(msg, 1001) == -EMSGSIZE, "more than a CPU is not written");
+	swire_put_budget(msg, 1000);
+	msg[8]++;
+	T_OK(swire_read(msg, 16, &fns, NULL) == -EBADMSG, "nor believed");
+}
+
 static void test_texts(void)
 {
 	struct swire_frame f = { .name = "a\0b", .name_len = 3, .file = "" };
@@ -158,6 +179,7 @@ int main(void)
 {
 	test_there_and_back();
 	test_lies();
+	test_budget();
 	test_texts();
 	return t_done();
 }
