@@ -30,7 +30,7 @@ struct sample_row {
 	uint32_t process, track;
 	uint32_t stack; /* of the trace */
 	uint32_t
-		holder; /* of GIL: the holder's stack; of RUNNABLE: the name of who ran; 0: not known */
+		holder; /* of GIL: the holder's stack; of RUNNABLE: the name of its taker; 0: not known */
 	uint8_t state, flags;
 	uint8_t part; /* enum host_part */
 	uint8_t gap;  /* enum idle_cause + 1 of the gap it was taken in; 0: in none */
@@ -93,7 +93,7 @@ struct samples_sum {
 	struct sample_stack *stack; /* owned, the largest first */
 	size_t stacks;
 	struct share state[SAMPLE_STATES];
-	uint32_t taker;    /* name of who ran most while it was RUNNABLE; 0: not known */
+	uint32_t taker; /* the process that ran most while it was RUNNABLE, by name; 0: not known */
 	struct share took; /* and how much of that */
 	uint64_t count;    /* of all */
 	double ns, ns2;    /* of all */

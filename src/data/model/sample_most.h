@@ -7,7 +7,7 @@
 
 #include "model/sample.h"
 
-#define SAMPLE_NOW_NS 5000000000ull /* what "now" is, for who watches */
+#define SAMPLE_NOW_NS 5000000000ull /* what "now" is, on a screen */
 #define SAMPLE_PLACES 64u           /* further ones of these seconds are not looked at */
 
 struct sample_place {

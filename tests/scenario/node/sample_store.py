@@ -30,6 +30,9 @@ def stored():
     with Place() as place, alone(place) as d:
         s = Sampler(place)
         ok(s.hear(3.0) == [], "without processes there is nobody to sample", s.list)
+        ok(s.budget == 15, "it is told its share of a CPU: 1.5 %", s.budget)
+        d.ask("set sample_cpu_percent=3")
+        ok(wait_for(lambda: s.hear(0.1) is not None and s.budget == 30), "and when that changes", s.budget)
         p = app(place, "steady", "-r", 500, "-w", stdin=subprocess.PIPE)
         wait_joined(d, p.pid)
         ok(s.wait(lambda t: s.of(p.pid)), "a process that joined is to be sampled", s.list)

@@ -53,7 +53,7 @@ void launchers_window(struct launchers *l, const struct window *w);
 
 /* A step has ended. */
 void launchers_step(struct launchers *l, uint64_t start_ns, uint64_t dur_ns);
-/* What a record of a step says: `waits_ns` of it waited for others. */
+/* What a record of a step says: for `waits_ns` the step waited for others. */
 void launchers_waits(struct launchers *l, double step_ns, double waits_ns);
 
 /* The threads to sample, those that launch most first; none: nothing is known yet. */

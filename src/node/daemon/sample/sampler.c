@@ -221,7 +221,17 @@ static int on_targets(void *arg, const struct swire_target *t, size_t n)
 	return -EBADMSG;
 }
 
-static const struct swire_fns fns = { on_targets, on_stack, on_samples, on_status };
+static int on_budget(void *arg, uint32_t permille)
+{
+	(void)arg, (void)permille;
+	return -EBADMSG;
+}
+
+static const struct swire_fns fns = { .targets = on_targets,
+				      .stack = on_stack,
+				      .samples = on_samples,
+				      .status = on_status,
+				      .budget = on_budget };
 
 /* --- the connection --- */
 
@@ -308,6 +318,7 @@ static void on_connect(struct watch *w, uint32_t events)
 	}
 	s->peer = pid;
 	s->told = false;
+	s->budget = -1;
 	s->bytes = 0;
 	log_info("sampler: pid %d", (int)pid);
 	sampler_aim(s, clock_mono_ns());

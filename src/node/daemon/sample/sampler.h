@@ -63,6 +63,7 @@ struct sampler {
 	struct map users;   /* by user + 1: its threads in the list, + 1 */
 	struct map waiting; /* by pid: those that may wait for their workers */
 	bool told;
+	int64_t budget; /* the last one that was sent, permille of a CPU; -1: none yet */
 	struct preempt preempt;
 	uint64_t looked; /* ns of this second, for threads' numbers */
 	/* What it said of itself. */

@@ -169,6 +169,21 @@ static bool off(const struct sampler *s)
 	       d->plant.disk;
 }
 
+/* Its share of a CPU, when it is new to it. Where it does not read, the next second tries again. */
+static void tell_budget(struct sampler *s)
+{
+	_Alignas(8) uint8_t msg[64];
+	int64_t permille = (int64_t)s->aond->param.sample_cpu_percent; /* in tenths of a percent */
+	int len;
+
+	permille = permille < 1000 ? permille : 1000;
+	if (s->conn.fd < 0 || s->budget == permille)
+		return;
+	len = swire_put_budget(msg, (uint32_t)permille);
+	if (len > 0 && send(s->conn.fd, msg, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL) == len)
+		s->budget = permille;
+}
+
 void sampler_aim(struct sampler *s, uint64_t now)
 {
 	static struct swire_target was[SWIRE_TARGETS];
@@ -177,6 +192,7 @@ void sampler_aim(struct sampler *s, uint64_t now)
 	int len;
 
 	memcpy(was, s->target, n * sizeof(was[0]));
+	tell_budget(s);
 	s->targets = s->last = s->holders = 0;
 	s->looked = 0;
 	count_users(s, now);

@@ -121,7 +121,7 @@ void stream_samples(struct stream *s, struct event *ev, const uint32_t *tid, siz
 /* Encodes samples with the other events if there are many, or some are old; UINT64_MAX: all. Before
  * stream_flush(). */
 void stream_ripe_samples(struct stream *s, uint64_t now_ns);
-/* Of samples from then on that wait and had no CPU: the name of who had it. */
+/* Of samples from then on that wait and had no CPU: the name of the process that had it. */
 void stream_preempted(struct stream *s, uint64_t from_ns, uint32_t name);
 /* The samples of the last seconds, stored or not. */
 struct sample_most;
