@@ -329,11 +329,11 @@ static void dispatch(FILE *f, struct admin_client *c, char *word, char *arg)
 		audit_say(c->uid, c->pid, word, -EPERM, "%s", arg ? arg : "");
 		fputs("error: that is for the node's admin\n", f);
 	} else {
-		fputs(c->guest
-			      ? "error: expected ping, kineto, capture, yield, lease, budget or "
-				"subscribe\n"
-			      : "error: expected ping, status, info, code, flush, tier, kineto, capture, "
-				"yield, lease, budget, set, subscribe, reload or stop\n",
+		fputs(c->guest ? "error: expected ping, kineto, capture, yield, lease, budget or "
+				 "subscribe\n"
+			       : "error: expected ping, status, info, code, flush, tier, kineto, "
+				 "capture, "
+				 "yield, lease, budget, set, subscribe, reload or stop\n",
 		      f);
 	}
 }
