@@ -198,7 +198,7 @@ def said_of(text):
 def run(kind, seed, healthy=False, enough=ENOUGH):
     """One program until there are so many samples of it."""
     case = Case(kind, seed, healthy)
-    enough = enough // 3 if healthy else enough * 2 if kind == "dataloader" else enough * 4 if kind == "hog" else enough  # workers, and beside busy GPUs: 10 a second;
+    enough = enough // 3 if healthy else enough * 5 if kind in ("dataloader", "hog") else enough  # workers, and beside busy GPUs: 10 a second;
     # who preempts is looked for every other second
     group = Group(f"aon-cause-{os.getpid()}", case.quota) if case.k.needs == "cgroup" else None
     try:
