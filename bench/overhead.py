@@ -33,9 +33,10 @@ CORES = [int(c) for c in os.environ.get("AON_CORES", str(max(os.sched_getaffinit
 LOOP = HERE / "lib/overhead_loop.py"
 BAR = 1.5
 AGREE = {True: "they agree", False: "they do NOT agree", None: "too wide to tell whether they agree"}
-ON = {"measure": "on", "measure_after_s": 0}
+# With sampling, as by default: it is a part of what aon costs.
+ON = {"measure": "on", "measure_after_s": 0, "sample": "on"}
 # What the outside sees is a program all of whose steps are recorded: nothing may change that meanwhile.
-STEADY = {"measure": "off", "max_slowdown": 0, "escalate_s": 0}
+STEADY = {"measure": "off", "max_slowdown": 0, "escalate_s": 0, "sample": "on"}
 REAL = {"slowdown_tf_hi": ("tf", "torch-venv"), "slowdown_mlp_hi": ("mlp", "torch-venv"), "slowdown_opencl_hi": ("net", "opencl-venv")}
 
 

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { done, ok, require, tab } from './browser.mjs';
 import { browser, enter, given, settled, text } from './walk.mjs';
 
-const { run, bare, saved, half, cost } = given;
+const { run, bare, saved, half, cost, sampled } = given;
 const axe = readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const quiet = (page) => page.waitForFunction(() => window.aonTimeline?.quiet() && window.aonTimeline.telemetry.data);
 
@@ -54,6 +54,46 @@ async function telemetry(theme) {
 	await t.page.keyboard.up('Control');
 	await t.page.waitForFunction((w) => window.aonTimeline.target[1] - window.aonTimeline.target[0] < w, span);
 	ok(true, 'the wheel over the telemetry zooms as over the tracks');
+	await t.close();
+}
+
+/** Distinct colours of the flame graph, but for its ground. */
+const hues = (page) => page.evaluate(() => {
+	const c = document.querySelector('canvas.flame'), px = c.getContext('2d').getImageData(0, 0, c.width, c.height).data, seen = {};
+	for (let i = 0; i < px.length; i += 4) if (px[i + 3] > 200) { const k = `${px[i]},${px[i + 1]},${px[i + 2]}`; seen[k] = (seen[k] ?? 0) + 1; }
+	return Object.values(seen).filter((n) => n > 2000).length;
+});
+
+/** Where threads were: of all, of gaps, of a part of a step, of a range against the whole. */
+async function threads(theme) {
+	const t = await enter({ bypassCSP: true, colorScheme: theme, reducedMotion: 'reduce' });
+	const rows = async () => (await t.page.locator('.block table tbody tr').allInnerTexts()).join('\n');
+	const pick = async (label, value, samples) => { // an answer may come from what was asked before
+		await t.page.getByLabel(label, { exact: true }).selectOption(value);
+		await t.page.waitForFunction((n) => document.querySelector('.controls').textContent.includes(`${n} samples`), samples);
+	};
+	await t.go(`#/run/${sampled}/flame`);
+	const all = await t.api(`run/${sampled}/stacks?weight=time`), gaps = await t.api(`run/${sampled}/stacks?weight=time&gap=any`), data = await t.api(`run/${sampled}/stacks?weight=time&part=data`);
+	await pick('size', 'time', all.samples);
+	ok(all.samples > gaps.samples && gaps.samples > data.samples && data.samples >= 30, 'samples are fewer in gaps, and in a part of a step', [all.samples, gaps.samples, data.samples]);
+	ok(/__getitem__/.test(await rows()) && (await hues(t.page)) >= 2, `${theme}: threads have a flame graph, coloured by state`, [await rows(), await hues(t.page)]);
+	ok(/running 70/.test(await t.page.locator('.controls + .row').innerText()), 'and the colours are explained', await t.page.locator('.controls + .row').innerText());
+	ok((await audit(t.page)) === '', 'it keeps nobody out', await audit(t.page));
+	if (given.shots) await t.page.screenshot({ path: `${given.shots}/threads-${theme}.png` });
+	await pick('GPU gaps', 'any', gaps.samples);
+	ok((await text(t.page, '.controls')).includes(`${gaps.samples} samples`), 'of gaps alone', await text(t.page, '.controls'));
+	await pick('GPU gaps', 'no', all.samples);
+	await pick('part of a step', 'data', data.samples);
+	ok((await text(t.page, '.controls')).includes(`${data.samples} samples`) && /__getitem__/.test(await rows()), 'of a part of a step alone', await text(t.page, '.controls'));
+	const info = (await t.api('runs')).runs.find((r) => r.id === sampled);
+	await t.go(`#/run/${sampled}/flame?t=0s..${(info.t1_rel / 2e9).toFixed(9)}s`);
+	await pick('size', 'time', '');
+	const half = Number(/(\d[\d,.]*) samples/.exec(await text(t.page, '.controls'))?.[1].replace(/,/g, ''));
+	ok(half > 0 && half < all.samples, 'of a range alone', [half, all.samples]);
+	await t.page.getByRole('button', { name: 'Compare the range with the whole run' }).click();
+	await t.page.waitForFunction(() => /Orange: more/.test(document.querySelector('.controls').textContent));
+	ok((await audit(t.page)) === '', 'a range can be compared with the whole run', await audit(t.page));
+	if (given.shots) await t.page.screenshot({ path: `${given.shots}/threads-diff-${theme}.png` });
 	await t.close();
 }
 
@@ -169,6 +209,8 @@ async function file() {
 try {
 	await telemetry('dark');
 	await telemetry('light');
+	await threads('dark');
+	await threads('light');
 	await picker();
 	await leftOut();
 	await capture();

@@ -239,6 +239,8 @@ static int add_up(struct insight *in, const struct state_sample *s)
 		return 0;
 	if (key.state == SAMPLE_GIL)
 		key.holder = holder_of(in, s);
+	else if (key.state == SAMPLE_RUNNABLE)
+		key.holder = sample_detail(s->b);
 	hash = hash_mix(hash_mix((uint64_t)key.track << 32 | key.stack, key.holder),
 			(uint64_t)key.state << 24 | (uint64_t)key.flags << 16 |
 				(uint64_t)key.part << 8 | key.gap);

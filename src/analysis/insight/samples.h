@@ -28,8 +28,9 @@ struct trace;
 
 struct sample_row {
 	uint32_t process, track;
-	uint32_t stack;  /* of the trace */
-	uint32_t holder; /* of state GIL: the stack of the holder; 0: not known */
+	uint32_t stack; /* of the trace */
+	uint32_t
+		holder; /* of GIL: the holder's stack; of RUNNABLE: the name of its taker; 0: not known */
 	uint8_t state, flags;
 	uint8_t part; /* enum host_part */
 	uint8_t gap;  /* enum idle_cause + 1 of the gap it was taken in; 0: in none */
@@ -60,12 +61,19 @@ struct share {
 	uint64_t count;
 };
 
+/* A process that another one started, and its own code that it was in most. */
+struct sample_worker {
+	uint64_t pid; /* 0: none */
+	struct stack_frame frame;
+};
+
 /* A function of the program, in one state. */
 struct sample_blame {
 	struct stack_frame frame; /* of its heaviest line; name 0: no frame is known */
 	struct stack_frame in;    /* what it called most then: a library's; name 0: nothing */
 	enum sample_state state;
-	bool held; /* the frame is that of the GIL's holder */
+	bool held;                   /* the frame is that of the GIL's holder */
+	struct sample_worker worker; /* that it waits for */
 	struct share s;
 	double ns;
 	uint32_t stack; /* the heaviest one */
@@ -85,8 +93,10 @@ struct samples_sum {
 	struct sample_stack *stack; /* owned, the largest first */
 	size_t stacks;
 	struct share state[SAMPLE_STATES];
-	uint64_t count; /* of all */
-	double ns, ns2; /* of all */
+	uint32_t taker; /* the process that ran most while it was RUNNABLE, by name; 0: not known */
+	struct share took; /* and how much of that */
+	uint64_t count;    /* of all */
+	double ns, ns2;    /* of all */
 };
 
 /* 0 or -ENOMEM. samples_fini() it. */
@@ -106,6 +116,11 @@ const struct sample_blame *samples_first(const struct samples_sum *s, struct sha
  * SAMPLES_ALL: none was sampled. */
 uint32_t samples_thread(const struct insight *in, uint32_t process);
 
+/* What the workers of a process do most. False: too little is known of any. */
+bool samples_worker(const struct insight *in, uint32_t process, struct sample_worker *out);
+/* Does a thread that waits in this stack wait for a worker? */
+bool samples_waits_for_worker(const struct insight *in, uint32_t stack);
+
 /* Whether a row is among what is asked for. */
 bool samples_wanted(const struct sample_row *r, const struct samples_want *w);
 
@@ -119,10 +134,10 @@ char *frame_called(const struct trace *t, const struct stack_frame *f, char out[
 char *frame_placed(const struct trace *t, const struct stack_frame *f, char out[FRAME_LABEL]);
 char *frame_library(const struct trace *t, const struct stack_frame *f, char out[FRAME_LABEL]);
 
-#define BLAME_LABEL (FRAME_LABEL + 64u)
+#define BLAME_LABEL (2 * FRAME_LABEL + 64u)
 
-/* "in load_item (dataset.py:42), running", "waiting for the GIL, held in pickle (worker.py:5)"; "mostly
- * running" where `all`, its share in all states, is more than that of this one. */
+/* "in load_item (dataset.py:42), running", "waiting for the GIL, held in pickle (worker.py:5)", "in next
+ * (train.py:3), waiting for worker 4712: load_item (dataset.py:42)"; "mostly running" where `all`, its share in all states, is more than that of this one. */
 char *blame_text(const struct trace *t, const struct sample_blame *b, const struct share *all,
 		 char out[BLAME_LABEL]);
 /* "running", "waiting for the GIL": of a sentence. */

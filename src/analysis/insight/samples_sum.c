@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "base/map.h"
 #include "insight/insight.h"
 
 bool samples_wanted(const struct sample_row *r, const struct samples_want *w)
@@ -185,6 +187,54 @@ static void fold(struct samples_sum *s, size_t n)
 	}
 }
 
+/* --- whom it waits for --- */
+
+static void add_workers(struct samples_sum *s, const struct insight *in, uint32_t process)
+{
+	struct sample_worker w;
+
+	if (process == SAMPLES_ALL || !samples_worker(in, process, &w))
+		return;
+	for (size_t i = 0; i < s->rows; i++) {
+		struct sample_blame *b = &s->row[i];
+
+		if ((b->state == SAMPLE_WAIT || b->state == SAMPLE_LOCK) &&
+		    samples_waits_for_worker(in, b->stack))
+			b->worker = w;
+	}
+}
+
+/* Who had the CPUs while it had none. */
+static void add_taker(struct samples_sum *s, const struct insight *in, const struct samples_want *w)
+{
+	struct map sums = { 0 }, counts = { 0 };
+	uint64_t most = 0, all = 0;
+
+	for (size_t i = 0; i < in->samples.rows; i++) {
+		const struct sample_row *r = &in->samples.row[i];
+		uint64_t *sum, *count;
+
+		if (r->state != SAMPLE_RUNNABLE || !samples_wanted(r, w))
+			continue;
+		all += (uint64_t)r->ns;
+		sum = r->holder ? map_at(&sums, r->holder) : NULL;
+		count = sum ? map_at(&counts, r->holder) : NULL;
+		if (!count)
+			continue;
+		*count += r->count;
+		*sum += (uint64_t)r->ns;
+		if (*sum < most)
+			continue;
+		most = *sum;
+		s->taker = r->holder;
+		s->took = (struct share){ .share = (double)most, .count = *count };
+	}
+	if (all)
+		s->took.share /= (double)all;
+	map_fini(&sums);
+	map_fini(&counts);
+}
+
 int samples_blame(struct samples_sum *out, const struct insight *in, const struct samples_want *w)
 {
 	struct samples_sum s = { .row = calloc(in->samples.rows + 1, sizeof(*s.row)) };
@@ -211,34 +261,53 @@ int samples_blame(struct samples_sum *out, const struct insight *in, const struc
 	for (size_t i = 0; i < SAMPLE_STATES; i++)
 		s.state[i] = samples_share(&s, state[i], s.state[i].count);
 	qsort(s.row, s.rows, sizeof(*s.row), blame_heavier);
+	add_workers(&s, in, w->process);
+	add_taker(&s, in, w);
 	*out = s;
 	return 0;
 }
 
+static bool same_code(const struct sample_blame *a, const struct sample_blame *b)
+{
+	return a->frame.name == b->frame.name && a->frame.file == b->frame.file &&
+	       a->held == b->held;
+}
+
+/* The first row of the same function. In order: that is its heaviest. */
+static uint32_t first_of(struct lookup *by, const struct samples_sum *s, uint32_t row)
+{
+	const struct sample_blame *b = &s->row[row];
+	uint64_t hash = hash_mix((uint64_t)b->frame.name << 32 | b->frame.file, b->held);
+	uint32_t i;
+
+	for (size_t at = 0; lookup_next(by, hash, &at, &i);)
+		if (same_code(&s->row[i], b))
+			return i;
+	lookup_put(by, hash, row);
+	return row;
+}
+
 const struct sample_blame *samples_first(const struct samples_sum *s, struct share *all)
 {
-	const struct sample_blame *best = NULL;
-	double most = 0;
+	double *ns = calloc(s->rows + 1, sizeof(*ns));
+	uint64_t *count = calloc(s->rows + 1, sizeof(*count));
+	struct lookup by = { 0 };
+	uint32_t best = 0;
 
-	for (size_t i = 0; i < s->rows;
-	     i++) { /* in order: the first of a function is its heaviest */
-		const struct sample_blame *b = &s->row[i];
-		uint64_t count = 0;
-		double ns = 0;
+	for (uint32_t i = 0; ns && count && i < s->rows; i++) {
+		uint32_t k = first_of(&by, s, i);
 
-		for (size_t k = i; k < s->rows; k++)
-			if (s->row[k].frame.name == b->frame.name &&
-			    s->row[k].frame.file == b->frame.file && s->row[k].held == b->held) {
-				ns += s->row[k].ns;
-				count += s->row[k].s.count;
-			}
-		if (best && ns <= most)
-			continue;
-		best = b;
-		most = ns;
-		*all = samples_share(s, ns, count);
+		ns[k] += s->row[i].ns;
+		count[k] += s->row[i].s.count;
 	}
-	return best;
+	for (uint32_t i = 1; ns && count && i < s->rows; i++)
+		best = ns[i] > ns[best] ? i : best;
+	if (s->rows)
+		*all = ns && count ? samples_share(s, ns[best], count[best]) : s->row[best].s;
+	lookup_fini(&by);
+	free(ns);
+	free(count);
+	return s->rows ? &s->row[best] : NULL;
 }
 
 void samples_fini(struct samples_sum *s)

@@ -108,10 +108,15 @@ const char *sample_state_people(enum sample_state s)
 char *blame_text(const struct trace *t, const struct sample_blame *b, const struct share *all,
 		 char out[BLAME_LABEL])
 {
-	char code[FRAME_LABEL];
+	char code[FRAME_LABEL], work[FRAME_LABEL];
 
 	frame_called(t, &b->frame, code);
-	if (b->held)
+	if (b->worker.pid)
+		snprintf(out, BLAME_LABEL, "in %s, %swaiting for worker %llu: %s", code,
+			 b->s.share < 0.9 * all->share ? "mostly " : "",
+			 (unsigned long long)b->worker.pid,
+			 frame_called(t, &b->worker.frame, work));
+	else if (b->held)
 		snprintf(out, BLAME_LABEL, "waiting for the GIL, held in %s", code);
 	else
 		snprintf(out, BLAME_LABEL, "in %s, %s%s", code,

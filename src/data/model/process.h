@@ -97,6 +97,7 @@ struct process {
 	struct account account;
 	struct origin origin;
 	uint32_t local_rank; /* + 1; 0: not known */
+	uint32_t parent;     /* pid of the process that started it; 0: not known */
 	char job[48];        /* as its environment says, may be empty */
 	char node[32];       /* the same, else the machine's; of a rank or job alone */
 	struct overhead overhead;

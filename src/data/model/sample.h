@@ -26,7 +26,8 @@ enum sample_state {
 #define SAMPLE_HOLDER    0x04u /* it held the GIL that a launching thread waited for */
 #define SAMPLE_CUT       0x08u /* outer frames are missing */
 
-/* detail: of SYSCALL, IO, WAIT and SLEEP the number of the system call; of GIL the holder's thread id. */
+/* detail: of SYSCALL, IO, WAIT and SLEEP the number of the system call; of GIL the holder's thread id; of
+ * RUNNABLE the name of the process that ran on its CPUs meanwhile. 0: not known. */
 static inline uint64_t sample_b(enum sample_state state, uint8_t flags, uint32_t detail)
 {
 	return (uint64_t)detail << 16 | (uint64_t)flags << 8 | (uint64_t)state;

@@ -46,7 +46,8 @@ struct trace_process {
 	uint32_t file;
 	uint64_t pid; /* as the trace says */
 	uint32_t name;
-	uint32_t node; /* name of its machine; 0: not said */
+	uint32_t node;   /* name of its machine; 0: not said */
+	uint64_t parent; /* pid of the process that started it; 0: not said */
 };
 
 struct trace_device {

@@ -389,7 +389,7 @@ int row_put_process(struct rows *r, const struct process *p)
 			  .t0_ns = p->first_ns,
 			  .t1_ns = p->last_ns };
 	uint8_t *q = begin(r, PROCESS_MAX);
-	bool ident = has_ident(&p->ident) || a->samples;
+	bool ident = has_ident(&p->ident) || a->samples || p->parent;
 
 	if (!q)
 		return -ENOMEM;
@@ -415,8 +415,10 @@ int row_put_process(struct rows *r, const struct process *p)
 	if (ident)                    \
 		q = put_text(q, p->ident.name, sizeof(p->ident.name));
 #include "model/ident.tbl.h"
-	if (a->samples)
+	if (a->samples || p->parent)
 		q = varint_put(q, a->samples);
+	if (p->parent)
+		q = varint_put(q, p->parent);
 	end(r, &s, q);
 	return 0;
 }
@@ -463,6 +465,8 @@ int row_get_process(const struct seal *s, const void *body, struct process *p)
 #include "model/ident.tbl.h"
 	if (!in.bad && in.p < in.end)
 		p->account.samples = varint_get(&in);
+	if (!in.bad && in.p < in.end)
+		p->parent = (uint32_t)varint_get(&in);
 	return in.bad ? -EBADMSG : 0;
 }
 

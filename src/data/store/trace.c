@@ -165,6 +165,7 @@ static int on_process(void *arg, const struct process *p)
 	if (err)
 		return err;
 	s->t->process[id].pid = p->pid;
+	s->t->process[id].parent = p->parent;
 	err = trace_name(s->t, p->comm, strlen(p->comm), &s->t->process[id].name);
 	err = err ? err
 		  : vec_room0(&s->owner, &s->owners, s->t->processes - s->first_process,
@@ -174,6 +175,17 @@ static int on_process(void *arg, const struct process *p)
 	s->owner[id - s->first_process] = (struct owner){ .imported = p->origin.file != 0,
 							  .sampled = p->overhead.unsampled != 0 };
 	return 0;
+}
+
+/* Its stack, and who ran instead of it. */
+static void own_sample(const struct from_store *s, struct event *e)
+{
+	enum sample_state state = sample_state(e->b);
+
+	e->a = ids_get(&s->stack, (uint32_t)e->a, 0);
+	if (state == SAMPLE_RUNNABLE)
+		e->b = sample_b(state, sample_flags(e->b),
+				ids_get(&s->name, sample_detail(e->b), 0));
 }
 
 static int on_track(void *arg, const struct track *l)
@@ -317,7 +329,7 @@ int from_events(void *arg, uint32_t process, const struct event_columns *c)
 		if (e.kind == EVENT_KERNEL)
 			e.a = ids_get(&s->geo, (uint32_t)e.a, 0);
 		else if (e.kind == EVENT_SAMPLE)
-			e.a = ids_get(&s->stack, (uint32_t)e.a, 0);
+			own_sample(s, &e);
 		if (!own->imported && e.kind == EVENT_COLLECTIVE)
 			err = own_comm(s, &e, &own->comm);
 		if (!own->imported)

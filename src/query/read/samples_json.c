@@ -47,9 +47,21 @@ static void put_rows(struct json *j, const struct insight *in, const struct samp
 		json_bool(j, "held", b->held);
 		put_frame(j, "code", in->t, &b->frame);
 		json_str(j, "in", b->in.name ? frame_library(in->t, &b->in, label) : NULL);
+		json_maybe(j, "worker", b->worker.pid, b->worker.pid);
+		put_frame(j, "worker_code", in->t, &b->worker.frame);
 		json_close(j);
 	}
 	json_close(j);
+}
+
+/* Who ran while it could, and had no CPU. */
+static void put_taker(struct json *j, const struct insight *in, const struct samples_sum *s)
+{
+	if (s->taker)
+		json_object(j, "preempted_by", J_STR("who", text_of(in->t, s->taker)),
+			    J_REAL("share", s->took.share), J_U64("samples", s->took.count));
+	else
+		json_null(j, "preempted_by");
 }
 
 static void put_states(struct json *j, const struct samples_sum *s)
@@ -125,6 +137,7 @@ void samples_json(struct json *j, const struct insight *in, const struct samples
 	json_members(j, J_U64("samples", s.count), J_BOOL("enough", samples_enough(&s)),
 		     J_U64("ns", s.ns));
 	put_states(j, &s);
+	put_taker(j, in, &s);
 	put_rows(j, in, &s, most);
 	put_split(j, in, w, &s, false);
 	put_split(j, in, w, &s, true);

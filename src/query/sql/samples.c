@@ -28,7 +28,8 @@ static void add_sample(const struct fill_samples *f, const struct event *e)
 	cell_maybe(f->c, t->process, p->pid);
 	cell_maybe(f->c, track, (int64_t)t->track.stream);
 	cell_text(f->c, sample_state_word(sample_state(e->b)));
-	cell_maybe(f->c, sample_detail(e->b), sample_detail(e->b));
+	cell_maybe(f->c, sample_detail(e->b) && sample_state(e->b) != SAMPLE_RUNNABLE,
+		   sample_detail(e->b));
 	cell_maybe(f->c, e->a, (int64_t)e->a);
 	cell_text(f->c, text_of(d, e->name));
 	cell_int(f->c, (int64_t)e->dur_ns);
@@ -36,6 +37,10 @@ static void add_sample(const struct fill_samples *f, const struct event *e)
 	cell_int(f->c, (flags & SAMPLE_HOLDER) != 0);
 	cell_int(f->c, (flags & SAMPLE_UNCERTAIN) != 0);
 	cell_int(f->c, (flags & SAMPLE_CUT) != 0);
+	if (sample_state(e->b) == SAMPLE_RUNNABLE && sample_detail(e->b))
+		cell_text(f->c, text_of(d, sample_detail(e->b)));
+	else
+		cell_null(f->c);
 }
 
 static int add_samples(void *arg, uint32_t process, const struct event_columns *c)

@@ -106,7 +106,9 @@ static int fill_process(struct cells *c, struct sql_source *src, const struct sm
 			  p->connected);
 		cell_text(c, p->note);
 		cell_ints(c, (int64_t)a->emitted, (int64_t)a->stored, (int64_t)a->overwritten,
-			  (int64_t)a->in_flight, (int64_t)account_lost(a), p->id);
+			  (int64_t)a->in_flight, (int64_t)account_lost(a));
+		cell_maybe(c, p->parent, p->parent);
+		cell_int(c, p->id);
 	}
 	return c->err;
 }
@@ -252,7 +254,7 @@ static int fill_window(struct cells *c, struct sql_source *src, const struct sma
 static const struct small_def defs[] = {
 	{ "process", "process INTEGER,pid INTEGER,name TEXT,run TEXT,exe TEXT,uid INTEGER,start_ts INTEGER,"
 	  "end_ts INTEGER,wall_offset INTEGER,connected INTEGER,note TEXT,emitted INTEGER,stored INTEGER,"
-	  "overwritten INTEGER,in_flight INTEGER,lost INTEGER,upid INTEGER HIDDEN", false, fill_process },
+	  "overwritten INTEGER,in_flight INTEGER,lost INTEGER,parent INTEGER,upid INTEGER HIDDEN", false, fill_process },
 	{ "device", "process INTEGER,pid INTEGER,device INTEGER,streams INTEGER", false, fill_device },
 	{ "lane", "lane INTEGER,process INTEGER,pid INTEGER,device INTEGER,stream INTEGER,tid INTEGER,"
 	  "context INTEGER,name TEXT", false, fill_track },
@@ -278,7 +280,8 @@ static const struct small_def defs[] = {
 	  "min_ns INTEGER,max_ns INTEGER,exposed_ns INTEGER,first_ns INTEGER,first_dur_ns INTEGER,"
 	  "last_ns INTEGER,last_dur_ns INTEGER", false, fill_exchange },
 	{ "sample", "ts INTEGER,wall INTEGER,process INTEGER,pid INTEGER,tid INTEGER,state TEXT,detail INTEGER,"
-	  "stack INTEGER,blame TEXT,weight INTEGER,gc INTEGER,holder INTEGER,uncertain INTEGER,cut INTEGER",
+	  "stack INTEGER,blame TEXT,weight INTEGER,gc INTEGER,holder INTEGER,uncertain INTEGER,cut INTEGER,"
+	  "preempted_by TEXT",
 	  true, fill_sample },
 	{ "stack", "id INTEGER,depth INTEGER,frame INTEGER,kind TEXT,function TEXT,file TEXT,line INTEGER,"
 	  "user INTEGER,scanned INTEGER,inlined INTEGER", false, fill_stack },

@@ -30,8 +30,11 @@ FILES = "dataset reader pipeline feeder hooks wordpiece metrics transport views 
 STATES = {"running": "running", "waiting for a CPU": "runnable", "throttled by its CPU quota": "throttled", "waiting for a lock": "lock",
           "waiting for a file or disk": "io", "waiting for memory (page faults)": "page fault", "sleeping": "sleep",
           "waiting for a socket, pipe, child or device": "wait", "in a system call": "syscall"}
-SAID = re.compile(r"^Thread (\d+) spends (\S+) % \((?:±|\+-)(\S+)\) (waiting for the GIL, held )?in (.+) \(([^:()]+)(?::(\d+))?\)(?:, (mostly )?(.*))?\.$", re.M)
+SAID = re.compile(r"^Thread (\d+) spends (\S+) % \((?:±|\+-)(\S+)\) (waiting for the GIL, held )?in (.+?) \(([^:()]+)(?::(\d+))?\)(?:, (mostly )?(.*))?\.$", re.M)
 HEAD = re.compile(r"^(?:rank \d+  )?\S.*  pid (\d+)$", re.M)
+
+WORKER = re.compile(r"waiting for worker (\d+): (.+) \(([^:()]+)(?::\d+)?\)$")
+TAKER = re.compile(r"^  Preempted (\S+) % \(\S+\): mostly by .* \(pid (\d+)\)", re.M)
 
 Said = collections.namedtuple("Said", "thread share held function file state")
 
@@ -130,8 +133,13 @@ class Verdict:
         s, k = self.said, self.case.k
         if self.case.healthy:
             return not s and not self.findings
-        if self.case.kind == "dataloader":  # its worker's code, while it waits
-            return any(self._is(x) for x in self.others.values()) and bool(s) and s.state in ("wait", "lock", "sleep", "io")
+        if self.case.kind == "dataloader":  # its worker's code, in the sentence of who waits for it
+            w = s and WORKER.match(s.state)
+            return bool(w) and int(w[1]) in self.others and w[3] == f"{self.case.file}.py" and w[2].rsplit(".", 1)[-1] in self.case.want()
+        if self.case.kind == "hog":  # and who runs instead
+            t = TAKER.search(self.text)
+            if not t or int(t[2]) == self.case.proc.pid:
+                return False
         return self._is(s) and s.held == k.held and (not k.states or s.state in k.states.split())
 
     def __str__(self):
@@ -155,7 +163,8 @@ def said_of(text):
 def run(kind, seed, healthy=False, enough=ENOUGH):
     """One program until there are so many samples of it."""
     case = Case(kind, seed, healthy)
-    enough = enough // 3 if healthy else enough * 2 if kind == "dataloader" else enough  # workers, and beside busy GPUs: 10 a second
+    enough = enough // 3 if healthy else enough * 5 if kind in ("dataloader", "hog") else enough  # workers, and beside busy GPUs: 10 a second;
+    # who preempts is looked for every other second
     group = Group(f"aon-cause-{os.getpid()}", case.quota) if case.k.needs == "cgroup" else None
     try:
         with Place() as place, Daemon(place, {"sample": "on", "sample_cpu_percent": 50}) as d:

@@ -9,7 +9,7 @@ import time
 from aontest import Daemon, find
 
 MAGIC, VERSION = 0x734E4F41, 1
-TARGETS, STACK, SAMPLES, STATUS = 1, 2, 3, 4
+TARGETS, STACK, SAMPLES, STATUS, BUDGET = 1, 2, 3, 4, 5
 RUNNING, GIL, IO = 1, 4, 6
 NO_BLAME = 0xFFFFFFFF
 PYTHON, NATIVE = 0, 1
@@ -58,6 +58,7 @@ class Sampler:
                     raise
                 time.sleep(0.02)
         self.list = None  # the last targets: (pid, tid, centihertz)
+        self.budget = None  # permille of a CPU
         self.stacks = 0
 
     def hear(self, seconds=0.0):
@@ -69,7 +70,10 @@ class Sampler:
                 if not msg:
                     return None
                 magic, kind, version, count = struct.unpack_from("<IBBH", msg)
-                assert (magic, kind, version) == (MAGIC, TARGETS, VERSION), msg[:8]
+                assert (magic, version) == (MAGIC, VERSION) and kind in (TARGETS, BUDGET), msg[:8]
+                if kind == BUDGET:
+                    self.budget = struct.unpack_from("<I", msg, 8)[0]
+                    continue
                 rows = list(struct.iter_unpack("<IIII", msg[8:]))
                 assert len(rows) == count
                 self.list = [r[:3] for r in rows]

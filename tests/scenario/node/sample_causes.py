@@ -7,7 +7,7 @@ import sys
 import causekit
 from aontest import LONG, done, ok, skip
 
-SOME = ("parse", "gil_python", "sleep", "lock_convoy", "socket", "flush_log")
+SOME = ("parse", "gil_python", "sleep", "lock_convoy", "socket", "flush_log", "dataloader", "hog")
 SEED = sys.argv[1] if len(sys.argv) > 1 else "1"
 
 

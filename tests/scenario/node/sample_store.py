@@ -30,6 +30,9 @@ def stored():
     with Place() as place, alone(place) as d:
         s = Sampler(place)
         ok(s.hear(3.0) == [], "without processes there is nobody to sample", s.list)
+        ok(s.budget == 15, "it is told its share of a CPU: 1.5 %", s.budget)
+        d.ask("set sample_cpu_percent=3")
+        ok(wait_for(lambda: s.hear(0.1) is not None and s.budget == 30), "and when that changes", s.budget)
         p = app(place, "steady", "-r", 500, "-w", stdin=subprocess.PIPE)
         wait_joined(d, p.pid)
         ok(s.wait(lambda t: s.of(p.pid)), "a process that joined is to be sampled", s.list)
@@ -55,6 +58,10 @@ def stored():
         ok("Sampling: pid 7: not permitted" in ps.stderr, "and so has aon ps", ps.stdout + ps.stderr)
         doctor = aon("doctor", env={"AON_RUN_DIR": str(place.run)}).stdout
         ok("sampling: pid 7: not permitted" in doctor, "and aon doctor", doctor)
+        code = lambda: (json.loads(aon("top", "--once", "--json", env={"AON_RUN_DIR": str(place.run)}).stdout)["processes"] or [{}])[0].get("code")
+        now = wait_for(lambda: (c := code()) and c["function"] != "?" and c)  # its name is stored within seconds
+        ok(rows(place, "select count(*) from sample") == [["0"]] and now and now["samples"] and now["age_ns"] < 10e9,
+           "aon top has what the process does now, long before that is stored", now)
         d.flush()
         e = finish(p)
         ok(wait_for(lambda: d.session(p.pid) is None), "the process ends")
@@ -79,6 +86,27 @@ def stored():
         ok(len(acc) == 1 and balanced(acc[0]) and acc[0]["emitted"] == e["emitted"] + 120, "the account adds up with them", (acc, e))
         ok("load" not in aon("report", place.store).stdout, "a report has no row of them")
         ok(check(place.store), "the store is sound", check_text(place.store))
+
+
+def names():
+    """More functions than there are names for samples: that is counted, and said."""
+    with Place() as place, alone(place, {"names_max": 1000}) as d:
+        p = app(place, "steady", "-r", 100, "-w", stdin=subprocess.PIPE)
+        wait_joined(d, p.pid)
+        s = Sampler(place)
+        s.wait(lambda t: s.of(p.pid))
+        for i in range(200):
+            a = s.stack((f"function{i}", "/job/made.py", i + 1))
+        tid = s.of(p.pid)[0][1]
+        s.say(samples([sample(p.pid, tid, a)]))
+        ok(wait_for(lambda: d.counter("samples") == 1 and d.counter("sample_names_other") > 100), "names that are too many are counted",
+           d.counter("sample_names_other"))
+        d.flush()
+        ps = aon("ps", env={"AON_RUN_DIR": str(place.run)})
+        ok("(other)" in ps.stderr, "aon ps says it", ps.stderr)
+        ok(rows(place, "select blame from sample") == [["(other)"]], "the sample is kept", rows(place, "select blame from sample"))
+        finish(p)
+        s.close()
 
 
 def killed():
@@ -240,6 +268,7 @@ def missing():
 
 
 stored()
+names()
 killed()
 hostile()
 child()

@@ -3,9 +3,10 @@
 """The page of a node: telemetry under the timeline, captures by a form, in a real browser (web/test/node.mjs)."""
 import json
 import os
+import subprocess
 import sys
 
-from aontest import Daemon, Place, app, emitted, report, wait_for
+from aontest import BUILD, Daemon, Place, app, emitted, report, wait_for
 from clitest import aon
 from nodekit import node
 from servetest import Server
@@ -34,12 +35,14 @@ def half(place):
 
 with Place() as other, Place() as place, node(place) as d:
     cost = half(other)
-    with Server(place, "--allow-capture", place.store, trace, other.store) as s:
+    threads = place.path / "threads.db"
+    subprocess.run([BUILD / "tests" / "unit" / "test_where", threads], check=True)
+    with Server(place, "--allow-capture", place.store, trace, other.store, threads) as s:
         run = wait_for(lambda: next((x["id"] for x in s.get("runs")["runs"] if x["gpus"] == 2 and s.get(f"run/{x['id']}/telemetry")["series"]), None), 60)
         bare = next(x["id"] for x in s.get("runs")["runs"] if x["name"] == trace.name)
         saved = place.path / "saved.html"
         r = aon(place, "report", "--html", saved, place.store)
         if r.returncode:
             sys.exit(r.stderr.decode())
-        code = walk("node.mjs", s, run=run, bare=bare, saved=str(saved), half=next(x["id"] for x in s.get("runs")["runs"] if x["name"] == "app_cost"), cost=cost, shots=os.environ.get("AON_SHOTS"))
+        code = walk("node.mjs", s, run=run, bare=bare, sampled=next(x["id"] for x in s.get("runs")["runs"] if x["name"] not in (trace.name, "app_cost") and x["id"] != run), saved=str(saved), half=next(x["id"] for x in s.get("runs")["runs"] if x["name"] == "app_cost"), cost=cost, shots=os.environ.get("AON_SHOTS"))
 sys.exit(code)

@@ -180,6 +180,88 @@ static void test_gil(void)
 	done(in, t, &s);
 }
 
+static uint32_t name_of(const struct trace *t, const char *text)
+{
+	for (uint32_t i = 0; i < t->names; i++)
+		if (!strcmp(trace_text(t, i), text))
+			return i;
+	abort();
+}
+
+static void test_taker(void)
+{
+	char text[32768] = "";
+	struct samples_sum s;
+	struct trace *t = kit_trace(stacks);
+	uint32_t hog = name_of(t, "pickle"), other = name_of(t, "resize"); /* any names do */
+	struct insight *in;
+
+	trace_free(t);
+	for (unsigned i = 0; i < 60; i++)
+		sprintf(text + strlen(text), "at 1 %lu 20000000 %u 2 %u;", i * 20ul * MS,
+			i < 30 ? SAMPLE_RUNNING : SAMPLE_RUNNABLE,
+			i < 30   ? 0
+			: i < 50 ? hog
+			: i < 55 ? other
+				 : 0);
+	in = look(&t, text);
+	T_OK(!samples_blame(&s, in, &everything) && s.rows == 2 && s.taker == hog &&
+		     s.took.count == 20 && fabs(s.took.share - 20. / 30) < 1e-9,
+	     "who ran most while it could not is named, and how much of that it is");
+	done(in, t, &s);
+}
+
+/* A worker that was forked has its parent's frames around its own. */
+static const char worker_stacks[] =
+	"stack ~poll@/lib/libc.so.6:0 wait@/usr/lib/python3.11/multiprocessing/connection.py:1 "
+	"_next_data@/v/site-packages/torch/utils/data/dataloader.py:1 batch@/home/me/train.py:30!;"
+	"stack resize@/v/site-packages/PIL/Image.py:9 __getitem__@/home/me/dataset.py:42! "
+	"BaseProcess._bootstrap@/usr/lib/python3.11/multiprocessing/process.py:3 "
+	"batch@/home/me/train.py:30!;"
+	"stack ~poll@/lib/libc.so.6:0 get@/usr/lib/python3.11/multiprocessing/queues.py:3 "
+	"BaseProcess._bootstrap@/usr/lib/python3.11/multiprocessing/process.py:3 "
+	"batch@/home/me/train.py:30!;"
+	"stack ~poll@/lib/libc.so.6:0 recv@/home/me/net.py:8! batch@/home/me/train.py:30!;";
+
+static void test_worker(void)
+{
+	char label[BLAME_LABEL];
+	static char text[65536];
+	struct samples_want w = { 0, SAMPLES_ALL, 0, 0 };
+	struct samples_sum s;
+	struct share all;
+	struct insight *in;
+
+	for (unsigned n = 20; n <= 40; n += 20) {
+		struct trace *t;
+
+		snprintf(text, sizeof(text), "%sfile 0;", worker_stacks);
+		some(text, 50, 1, 0, SAMPLE_WAIT, 1);
+		some(text, 10, 1, 2000, SAMPLE_WAIT, 4);
+		strcat(text, "file 1;");
+		some(text, n, 2, 0, SAMPLE_RUNNING, 2);
+		some(text, 200, 2, 2000, SAMPLE_WAIT, 3);
+		t = kit_trace(text);
+		for (uint32_t i = 0; i < t->processes; i++)
+			t->process[i].pid = 4711 + i;
+		w.process = t->track[t->event[0].track].process;
+		t->process[t->processes - 1].parent = t->process[w.process].pid;
+		if (insight_new(&in, t) < 0 || samples_blame(&s, in, &w) < 0)
+			abort();
+		blame_text(t, samples_first(&s, &all), &all, label);
+		if (n < SAMPLES_ENOUGH)
+			T_OK(s.rows == 2 && !s.row[0].worker.pid,
+			     "few samples of a worker say nothing");
+		else
+			T_OK(s.row[0].worker.pid &&
+				     strstr(label, "batch (train.py:30), waiting for worker ") &&
+				     strstr(label, ": __getitem__ (dataset.py:42)") &&
+				     !s.row[1].worker.pid,
+			     "who waits for a worker waits for what that does: %s", label);
+		done(in, t, &s);
+	}
+}
+
 /* Steps of 100 ms: 40 ms of a loader, 30 of host code, then the launch of 30 ms of GPU work. */
 static const char *train(char *text, size_t cap, unsigned steps)
 {
@@ -362,6 +444,8 @@ int main(void)
 	test_weights();
 	test_few();
 	test_gil();
+	test_taker();
+	test_worker();
 	test_gaps();
 	test_finding();
 	test_parts();

@@ -39,7 +39,7 @@ static void test_fall_back(void)
 	launchers_track(&l, 1, 100);
 	launchers_track(&l, 2, 200);
 	T_OK(launchers_pick(&l, pick) == 0, "at first no thread is known");
-	T_OK(launchers_wait(&l), "and it is taken for granted that something waits");
+	T_OK(launchers_wait(&l, 0), "and it is taken for granted that something waits");
 	feed(0, marks, 2);
 	T_OK(launchers_pick(&l, pick) == 1 && pick[0]->tid == 200,
 	     "then the one with most records");
@@ -91,12 +91,47 @@ static void test_wait(void)
 	l = (struct launchers){ 0 };
 	for (uint32_t i = 0; i < 30; i++)
 		feed(i, busy, 3);
-	T_OK(!launchers_wait(&l), "a stream that is busy all the time: nothing waits");
+	T_OK(!launchers_wait(&l, 0), "a stream that is busy all the time: nothing waits");
 	busy[1].total_ns = 100 * MS;
 	for (uint32_t i = 30; i < 60; i++)
 		feed(i, busy, 3);
-	T_OK(launchers_wait(&l), "one that is idle for a tenth waits");
+	T_OK(launchers_wait(&l, 0), "one that is idle for a tenth waits");
 	T_OK(launchers_pick(&l, pick) == 0, "streams are no threads");
+	busy[1] = row(9, EVENT_COLLECTIVE, 1, 295 * MS);
+	l = (struct launchers){ 0 };
+	for (uint32_t i = 0; i < 30; i++)
+		feed(i, busy, 2);
+	T_OK(launchers_wait(&l, 0), "a GPU that is busy with collectives may wait for others");
+}
+
+static void test_steps(void)
+{
+	const struct rollup busy = row(9, EVENT_KERNEL, 10, 1000 * MS);
+	uint64_t now = 0;
+
+	l = (struct launchers){ 0 };
+	for (uint32_t i = 0; i < 60; i++) {
+		feed(i, &busy, 1);
+		launchers_step(&l, now, 500 * MS);
+		now += 500 * MS;
+	}
+	T_OK(!launchers_wait(&l, now + 1600 * MS),
+	     "a step that takes as long as usual waits for nothing");
+	T_OK(launchers_wait(&l, now + 1700 * MS), "one that has not ended long after that does");
+	launchers_step(&l, now, 700 * MS);
+	now += 700 * MS;
+	T_OK(launchers_wait(&l, now) && launchers_wait(&l, now + 1600 * MS),
+	     "so does one that took longer");
+	for (uint32_t i = 0; i < 20; i++) {
+		launchers_step(&l, now, 500 * MS);
+		now += 500 * MS;
+	}
+	T_OK(!launchers_wait(&l, now), "ten seconds later that is forgotten");
+	launchers_waits(&l, 500e6, 100e6);
+	T_OK(launchers_wait(&l, now), "steps that wait for collectives or batches wait");
+	for (uint32_t i = 0; i < 20; i++)
+		launchers_waits(&l, 500e6, 0);
+	T_OK(!launchers_wait(&l, now), "until they do no more");
 }
 
 int main(void)
@@ -104,5 +139,6 @@ int main(void)
 	test_fall_back();
 	test_launches();
 	test_wait();
+	test_steps();
 	return t_done();
 }

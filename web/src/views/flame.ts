@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which code launched this GPU work, and where were threads? Frames are grey; the leaf is a kernel and
-// has its class's colour, or is the state of a sampled thread.
+// has its class's colour. Of sampled threads the leaf is a state, and each frame has the colour of the state that
+// it was in most.
 import { get, runPath, type Flame, type Run } from '../api';
 import { classOf as kernelClass, colour, forced, texture, type ClassId } from '../classes';
 import { button, canvas, fill, h } from '../dom';
@@ -25,6 +26,7 @@ interface Node {
 	total: number;
 	was: number; // of the run compared with
 	cls: string | null;
+	hue: string | null; // of threads: the state of most of its time
 	kids: Node[];
 	up: Node | null;
 	depth: number;
@@ -32,7 +34,7 @@ interface Node {
 
 /** A tree, heaviest first; a second run is laid over the first by name. */
 function tree(f: Flame, old: Flame | null): Node {
-	const root: Node = { name: t('flame.all'), self: 0, total: 0, was: 0, cls: null, kids: [], up: null, depth: 0 };
+	const root: Node = { name: t('flame.all'), self: 0, total: 0, was: 0, cls: null, hue: null, kids: [], up: null, depth: 0 };
 	const lay = (fl: Flame, second: boolean) => {
 		const made: Node[] = [];
 		for (const [nm, parent, self, total, cls] of fl.nodes) {
@@ -40,7 +42,7 @@ function tree(f: Flame, old: Flame | null): Node {
 			const name = fl.names[nm] ?? '?';
 			let n = up.kids.find((k) => k.name === name);
 			if (!n) {
-				n = { name, self: 0, total: 0, was: 0, cls: cls >= 0 ? (fl.classes?.[cls] ?? 'other') : null, kids: [], up, depth: up.depth + 1 };
+				n = { name, self: 0, total: 0, was: 0, cls: cls >= 0 ? (fl.classes?.[cls] ?? 'other') : null, hue: null, kids: [], up, depth: up.depth + 1 };
 				up.kids.push(n);
 			}
 			if (second) n.was += total;
@@ -67,6 +69,13 @@ function tree(f: Flame, old: Flame | null): Node {
 	const sort = (n: Node) => { n.kids.sort((a, b) => width(b) - width(a)); n.kids.forEach(sort); };
 	sort(root);
 	return root;
+}
+
+function tint(n: Node): Record<string, number> {
+	const sums: Record<string, number> = n.cls ? { [n.cls]: Math.max(n.total, n.was) } : {};
+	for (const k of n.kids) for (const [state, v] of Object.entries(tint(k))) sums[state] = (sums[state] ?? 0) + v;
+	n.hue = Object.entries(sums).sort((a, b) => b[1] - a[1])[0]?.[0] ?? null;
+	return sums;
 }
 
 interface Placed {
@@ -110,13 +119,13 @@ function path(n: Node): string {
 	return n.up?.up ? `${path(n.up)} › ${n.name}` : n.name;
 }
 
-function details(n: Node, root: Node, unit: (v: number) => string, diff: boolean): void {
+function details(n: Node, root: Node, unit: (v: number) => string, diff: boolean, threads: boolean): void {
 	const f = (k: string, v: string) => [h('dt', null, k), h('dd', null, v)];
 	drawer(h('div', null, h('div', { class: 'full', translate: 'no' }, n.name),
 		h('dl', { class: 'facts' }, f(t('flame.total'), unit(n.total)), f(t('col.share'), fmt.percent(n.total / Math.max(1, root.total))), f(t('flame.self'), unit(n.self)),
-			n.cls ? f(t('col.class'), n.cls) : [], diff ? f(t('flame.was'), unit(n.was)) : [], diff ? f(t('col.delta'), (n.total >= n.was ? '+' : '−') + unit(Math.abs(n.total - n.was))) : []),
+			n.cls || n.hue ? f(t(threads ? 'flame.state' : 'col.class'), n.cls ?? n.hue ?? '') : [], diff ? f(t('flame.was'), unit(n.was)) : [], diff ? f(t('col.delta'), (n.total >= n.was ? '+' : '−') + unit(Math.abs(n.total - n.was))) : []),
 		h('section', null, h('h2', { class: 'dim' }, t('flame.path')), h('div', { class: 'full', translate: 'no' }, path(n))),
-		n.cls ? h('section', { class: 'row' }, button(t('kernels.events'), () => go({ view: 'timeline', q: n.name, sel: null }))) : null), t('flame.frame'));
+		n.cls && !threads ? h('section', { class: 'row' }, button(t('kernels.events'), () => go({ view: 'timeline', q: n.name, sel: null }))) : null), t('flame.frame'));
 	say(t('flame.said', { name: n.name, total: unit(n.total), share: fmt.percent(n.total / Math.max(1, root.total)) }));
 }
 
@@ -128,13 +137,13 @@ export const flame: View = {
 		let weight = 'gpu', focus: Node | null = null, root: Node | null = null, at: Node | null = null, diff = false, against = false, placed: Placed[] = [];
 		let rows: () => string = () => '';
 		const unit = (v: number) => (weight === 'gpu' || weight === 'time' ? fmt.time(v) : weight === 'bytes' ? fmt.bytes(v) : fmt.count(v));
-		const plot = h('div'), note = h('span', { class: 'dim' }), twin = h('div', { class: 'block' });
+		const plot = h('div'), states = h('div', { class: 'row dim' }), note = h('span', { class: 'dim' }), twin = h('div', { class: 'block' });
 		const pickWeight = h('select', { 'aria-label': t('flame.weight'), on: { change: () => { weight = pickWeight.value; focus = null; void load(); } } },
 			(['gpu', 'launches', 'time', 'samples'] as const).map((w) => h('option', { value: w }, t(`flame.weight.${w}`))));
 		const threads = () => weight === 'time' || weight === 'samples';
 		const pickGap = h('select', { 'aria-label': t('flame.gap'), on: { change: () => void load() } }, GAPS.map((g) => h('option', { value: g }, t(`flame.gap.${g}`))));
 		const pickPart = h('select', { 'aria-label': t('flame.part'), on: { change: () => void load() } }, PARTS.map((p) => h('option', { value: p }, t(`flame.part.${p}`))));
-		const ofThreads = h('span', { hidden: true }, h('label', null, t('flame.gap'), pickGap), h('label', null, t('flame.part'), pickPart));
+		const ofThreads = h('span', { class: 'row', hidden: true }, h('label', null, t('flame.gap'), pickGap), h('label', null, t('flame.part'), pickPart));
 		const search = h('input', { type: 'search', placeholder: t('flame.search'), 'aria-label': t('flame.search'), value: state.q, on: { input: () => go({ q: search.value }, false) } });
 		const out = button(t('flame.out'), () => { focus = focus?.up ?? root; c.redraw(); }, { title: 'Backspace' });
 		const c = canvas((g, w) => {
@@ -155,7 +164,8 @@ export const flame: View = {
 			const hitQ = !q || p.n.name.toLowerCase().includes(q);
 			const d = p.n.total - p.n.was;
 			g.globalAlpha = hitQ ? 1 : 0.3;
-			g.fillStyle = p.n.cls && !diff ? texture(g, classOf(p.n.cls)) : colour('raised');
+			const hue = diff ? null : p.n.cls ?? p.n.hue;
+			g.fillStyle = hue ? texture(g, classOf(hue)) : colour('raised');
 			g.fillRect(p.x, p.y, Math.max(0.5, p.w - 1), ROW - 1);
 			if (forced) {
 				g.strokeStyle = colour('line');
@@ -176,7 +186,7 @@ export const flame: View = {
 			if (p.w > 28) {
 				const sign = diff && Math.abs(d) > 0.01 * (root?.total ?? 1) ? (d > 0 ? '+' : '−') + unit(Math.abs(d)) + ' ' : '';
 				const room = Math.floor((p.w - 8) / 7.3);
-				if (room > 1) words(g, sign + fmt.label(p.n.name, room - sign.length), p.x + 4, p.y + ROW / 2, p.w - 8, p.n.cls && !diff ? ink(classOf(p.n.cls)) : colour('text'));
+				if (room > 1) words(g, sign + fmt.label(p.n.name, room - sign.length), p.x + 4, p.y + ROW / 2, p.w - 8, hue ? ink(classOf(hue)) : colour('text'));
 			}
 			g.globalAlpha = 1;
 		};
@@ -187,7 +197,7 @@ export const flame: View = {
 		});
 		const choose = (n: Node) => {
 			at = n;
-			details(n, root!, unit, diff);
+			details(n, root!, unit, diff, threads());
 			c.redraw();
 		};
 		c.el.addEventListener('click', (e) => {
@@ -214,15 +224,18 @@ export const flame: View = {
 			const [f, old] = await Promise.all([get<Flame>(runPath(run.id, what), p, { signal }), state.vs ? get<Flame>(runPath(state.vs, what), of, { signal }) : against ? get<Flame>(runPath(run.id, what), of, { signal }) : null]);
 			return { f, old };
 		};
-		fill(host, h('div', { class: 'controls' }, h('label', null, t('flame.weight'), pickWeight), ofThreads, search, out, rest, note), plot, twin);
+		fill(host, h('div', { class: 'controls' }, h('label', null, t('flame.weight'), pickWeight), ofThreads, search, out, rest, note), states, plot, twin);
 		const load = loader(plot, ask, ({ f, old }) => {
 			if (!f.nodes.length) return threads() ? empty(plot, 'flame.nosamples', 'flame.nosamples.what', 'aon ps') : empty(plot, 'flame.empty', 'flame.empty.what', 'aon doctor');
 			diff = !!old;
 			root = tree(f, old);
+			// The legend of classes above is of kernels: states have their own.
+			const seen = threads() && !old ? Object.entries(tint(root)).sort((a, b) => b[1] - a[1]) : [];
+			fill(states, seen.map(([state, v]) => h('span', null, h('span', { class: 'swatch', style: { background: `var(--${classOf(state)})` } }), ` ${state} ${fmt.percent(v / Math.max(1, root!.total))}`)));
 			focus = null;
 			at = null;
 			const deep = flat(root).some((n) => n.depth > 2);
-			note.textContent = [threads() ? t(f.enough ? 'flame.sampled' : 'flame.few', { n: fmt.count(f.samples ?? 0) }) : deep ? '' : t('flame.nostacks'), f.folded.n ? t('flame.folded', { n: fmt.count(f.folded.n), total: unit(f.folded.total) }) : '', old ? t('flame.diff') : ''].filter(Boolean).join(' ');
+			note.textContent = [threads() ? t(f.enough ? 'flame.sampled' : 'flame.few', { n: fmt.count(f.samples ?? 0) }) : deep ? '' : t('flame.nostacks'), threads() && !old ? t('flame.hue') : '', f.folded.n ? t('flame.folded', { n: fmt.count(f.folded.n), total: unit(f.folded.total) }) : '', old ? t('flame.diff') : ''].filter(Boolean).join(' ');
 			fill(plot, c.el);
 			c.redraw();
 			const tb = table<Node>({ label: t('view.flame'), rows: flat(root).sort((a, b) => b.self - a.self).slice(0, 200), sort: 'self', columns: [

@@ -15,6 +15,7 @@
 #include "daemon/core/aond.h"
 #include "daemon/control/audit.h"
 #include "daemon/core/count.h"
+#include "model/sample_most.h"
 
 #define REQUEST_MAX    2048
 #define CAPTURE_MS_MAX 600000u
@@ -92,6 +93,29 @@ static void do_info(FILE *f, struct admin_client *c, char *arg)
 		d->roster.count, d->param.store.s);
 	fprintf(f, "sampled %zu\nsampling %s\n", d->sampler.conn.fd < 0 ? 0 : d->sampler.targets,
 		sampler_why(&d->sampler));
+}
+
+/* The store, then what each process does now: its row, when its newest sample was, how many there are, the
+ * time that they stand for; state and name of most of them, and their time. Texts are in the store. */
+static void do_code(FILE *f, struct admin_client *c, char *arg)
+{
+	uint64_t now = clock_mono_ns();
+
+	(void)arg;
+	fprintf(f, "store %s\n", c->admin->aond->param.store.s);
+	for (const struct sess *s = c->admin->aond->roster.first; s; s = s->next) {
+		struct sample_most m = { .n = 0 };
+		const struct sample_place *p;
+
+		if (s->stream)
+			stream_now(s->stream, now, &m);
+		p = sample_most(&m);
+		if (p)
+			fprintf(f, "%u %llu %llu %llu %u %u %llu\n", s->stream->proc.id,
+				(unsigned long long)m.newest_ns, (unsigned long long)m.samples,
+				(unsigned long long)m.ns, (unsigned)p->state, p->name,
+				(unsigned long long)p->ns);
+	}
 }
 
 static void do_flush(FILE *f, struct admin_client *c, char *arg)
@@ -278,6 +302,7 @@ static const struct request {
 	{ "ping",   do_ping,   true  },
 	{ "status", do_status, false },
 	{ "info",   do_info,   false },
+	{ "code",   do_code,   false },
 	{ "flush",  do_flush,  false },
 	{ "tier",   do_tier,   false },
 	{ "kineto", kineto_ask, true  },
@@ -304,11 +329,11 @@ static void dispatch(FILE *f, struct admin_client *c, char *word, char *arg)
 		audit_say(c->uid, c->pid, word, -EPERM, "%s", arg ? arg : "");
 		fputs("error: that is for the node's admin\n", f);
 	} else {
-		fputs(c->guest
-			      ? "error: expected ping, kineto, capture, yield, lease, budget or "
-				"subscribe\n"
-			      : "error: expected ping, status, info, flush, tier, kineto, capture, "
-				"yield, lease, budget, set, subscribe, reload or stop\n",
+		fputs(c->guest ? "error: expected ping, kineto, capture, yield, lease, budget or "
+				 "subscribe\n"
+			       : "error: expected ping, status, info, code, flush, tier, kineto, "
+				 "capture, "
+				 "yield, lease, budget, set, subscribe, reload or stop\n",
 		      f);
 	}
 }

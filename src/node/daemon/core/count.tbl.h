@@ -85,6 +85,7 @@ COUNT(samples_lost,        SUM, "samples that came and were not stored: shed by 
 COUNT(samples_unknown,     SUM, "samples of threads that were not asked for, or are gone: dropped")
 COUNT(samples_missed,      SUM, "samples that aon-sample did not take: too late, or the thread could not be read")
 COUNT(sample_stacks,       SUM, "different stacks that aon-sample reported")
+COUNT(sample_names_other,  SUM, "times a function, file or line of a stack had no name left, and became (other): names of samples use a quarter of names_max")
 COUNT(sample_targets,      NOW, "threads that are sampled")
 COUNT(sampler_starts,      SUM, "times aond started aon-sample")
 COUNT(sampler_ends,        SUM, "times aon-sample ended, or its connection did, while it was needed")

@@ -5,9 +5,13 @@
 #include "model/event.h"
 #include "model/rollup.h"
 
-#define WAITS 0.02 /* of the time */
-#define FEW   0.01 /* of what the busiest thread does: not worth a sample */
-#define LONE  1    /* mark or counter: a probe sets one when it begins */
+#define WAITS   0.02 /* of the time */
+#define SLOW    1.25 /* times its usual: a step that takes longer waits for something */
+#define MOVE    0.02 /* of the usual length, by each step: the median of the last hundred or so */
+#define HOLD_NS (10 * WINDOW_NS) /* for which a slow step is looked into: the next may be, too */
+#define LATE_NS WINDOW_NS        /* after which the end of a step has surely been heard of */
+#define FEW     0.01             /* of what the busiest thread does: not worth a sample */
+#define LONE    1                /* mark or counter: a probe sets one when it begins */
 
 #define BIT(KIND) (1u << EVENT_##KIND)
 #define GPU_KINDS (BIT(KERNEL) | BIT(COPY) | BIT(MEMSET) | BIT(COLLECTIVE))
@@ -68,7 +72,9 @@ void launchers_window(struct launchers *l, const struct window *w)
 			continue;
 		if (!x->tid && gpu) {
 			l->gpu = true;
-			x->busy_ns += r->total_ns;
+			if (r->kind !=
+			    EVENT_COLLECTIVE) /* it may do no more than wait for others */
+				x->busy_ns += r->total_ns;
 		} else if (LAUNCHES >> r->kind & 1) {
 			x->launches += n;
 		} else if (RANGES >> r->kind & 1) {
@@ -114,7 +120,28 @@ size_t launchers_pick(struct launchers *l, struct launcher *out[LAUNCHERS_PICK])
 	return n;
 }
 
-bool launchers_wait(const struct launchers *l)
+void launchers_step(struct launchers *l, uint64_t start_ns, uint64_t dur_ns)
 {
-	return !l->gpu || l->busy < 1 - WAITS;
+	double dur = (double)dur_ns;
+
+	l->end_ns = start_ns + dur_ns > l->end_ns ? start_ns + dur_ns : l->end_ns;
+	if (l->usual_ns > 0 && dur > SLOW * l->usual_ns)
+		l->slow_ns = l->end_ns;
+	l->usual_ns = !(l->usual_ns > 0)  ? dur
+		      : dur > l->usual_ns ? l->usual_ns * (1 + MOVE)
+					  : l->usual_ns * (1 - MOVE);
+}
+
+void launchers_waits(struct launchers *l, double step_ns, double waits_ns)
+{
+	if (step_ns > 0 && waits_ns >= 0)
+		l->waits = (3 * l->waits + (waits_ns < step_ns ? waits_ns / step_ns : 1)) / 4;
+}
+
+bool launchers_wait(const struct launchers *l, uint64_t now_ns)
+{
+	return !l->gpu || l->busy < 1 - WAITS || l->waits > WAITS ||
+	       (l->slow_ns && now_ns < l->slow_ns + HOLD_NS) ||
+	       (l->usual_ns > 0 &&
+		(double)now_ns > (double)l->end_ns + LATE_NS + SLOW * l->usual_ns);
 }

@@ -20,10 +20,13 @@
 #include "model/event.h"
 #include "store/store.h"
 
-#define READS    16u             /* messages in one turn of the loop */
-#define OLD_NS   120000000000ull /* a time further back than this is a lie, */
-#define AHEAD_NS 1000000000ull   /* and one that is not yet */
-#define RUN      256u            /* samples of one process at a time */
+#define READS       16u             /* messages in one turn of the loop */
+#define OLD_NS      120000000000ull /* a time further back than this is a lie, */
+#define AHEAD_NS    1000000000ull   /* and one that is not yet */
+#define RUN         256u            /* samples of one process at a time */
+#define LATELY      200u            /* samples of a process: four seconds, at 49 Hz */
+#define RUNNABLE_OF 20u /* one sample of so many without a CPU: it is worth to know who has it */
+#define BEFORE_NS   2000000000ull /* looks begin when it was preempted for a second or two */
 
 /* --- stacks --- */
 
@@ -45,7 +48,8 @@ static uint32_t name_id(struct sampler *s, const char *text, size_t len)
 	fmt_clean(clean, sizeof(clean), copy, false);
 	if (s->names.used >= pl->names_max / 4 ||
 	    store_name(pl->store, clean, strlen(clean), &id) < 0 || id == STORE_NAME_OTHER) {
-		count_add(COUNT_names_other, 1);
+		s->names_full = true;
+		count_add(COUNT_sample_names_other, 1);
 		return STORE_NAME_OTHER;
 	}
 	map_put(&s->names, hash, id);
@@ -118,15 +122,20 @@ static void drop_stacks(struct sampler *s)
 
 /* --- samples --- */
 
-static struct event event_of(const struct sampler *s, const struct swire_sample *w)
+static struct event event_of(const struct sampler *s, const struct swire_sample *w,
+			     struct launchers *l)
 {
 	const struct sampled_stack *x = w->stack ? &s->stack[w->stack - 1] : NULL;
 	struct event e = {
 		.kind = EVENT_SAMPLE,
 		.start_ns = (w->t_ns + SAMPLE_TICK_NS / 2) / SAMPLE_TICK_NS * SAMPLE_TICK_NS,
 		.dur_ns = 100000000000ull / w->centihertz,
-		.b = sample_b((enum sample_state)w->state, w->flags, w->detail),
+		.b = sample_b((enum sample_state)w->state, w->flags,
+			      w->state == SAMPLE_RUNNABLE ? 0 : w->detail),
 	};
+
+	l->looked++;
+	l->runnable += w->state == SAMPLE_RUNNABLE;
 
 	if (x) {
 		e.a = x->id;
@@ -178,7 +187,7 @@ static int on_samples(void *arg, const struct swire_sample *w, size_t n)
 			continue;
 		}
 		tid[some] = t->own_tid;
-		ev[some++] = event_of(s, &w[i]);
+		ev[some++] = event_of(s, &w[i], &to->stream->launchers);
 	}
 	if (some)
 		stream_samples(to->stream, ev, tid, some);
@@ -212,7 +221,17 @@ static int on_targets(void *arg, const struct swire_target *t, size_t n)
 	return -EBADMSG;
 }
 
-static const struct swire_fns fns = { on_targets, on_stack, on_samples, on_status, NULL };
+static int on_budget(void *arg, uint32_t permille)
+{
+	(void)arg, (void)permille;
+	return -EBADMSG;
+}
+
+static const struct swire_fns fns = { .targets = on_targets,
+				      .stack = on_stack,
+				      .samples = on_samples,
+				      .status = on_status,
+				      .budget = on_budget };
 
 /* --- the connection --- */
 
@@ -299,9 +318,53 @@ static void on_connect(struct watch *w, uint32_t events)
 	}
 	s->peer = pid;
 	s->told = false;
+	s->budget = -1;
 	s->bytes = 0;
 	log_info("sampler: pid %d", (int)pid);
 	sampler_aim(s, clock_mono_ns());
+}
+
+/* --- who takes their CPUs --- */
+
+/* The thread of the process that is asked for first. */
+static const struct sampled_thread *first_thread(const struct sampler *s, uint64_t sess)
+{
+	for (size_t i = 0; i < s->targets; i++)
+		if (s->thread[i].sess == sess)
+			return &s->thread[i];
+	return NULL;
+}
+
+/* Is the process kept from running, so that it is worth to know by whom? Lately: counts fade away. */
+static bool is_preempted(struct launchers *l)
+{
+	if (l->looked > LATELY) {
+		l->looked /= 2;
+		l->runnable /= 2;
+	}
+	return l->runnable * RUNNABLE_OF > l->looked;
+}
+
+/* Of samples that wait to be stored: that is known only afterwards. */
+static void find_takers(struct sampler *s, uint64_t now)
+{
+	uint64_t since = s->preempt.look_ns;
+	bool any = false;
+
+	for (struct sess *x = s->aond->roster.first; x; x = x->next)
+		any |= x->stream && is_preempted(&x->stream->launchers);
+	if (!any || !preempt_look(&s->preempt, now))
+		return;
+	for (struct sess *x = s->aond->roster.first; x; x = x->next) {
+		const struct sampled_thread *t = NULL;
+		char who[PREEMPT_TEXT];
+
+		if (x->stream && is_preempted(&x->stream->launchers))
+			t = first_thread(s, x->id);
+		if (t && preempt_who(&s->preempt, (pid_t)t->pid, (pid_t)t->tid, who))
+			stream_preempted(x->stream, since - BEFORE_NS,
+					 name_id(s, who, strlen(who)));
+	}
 }
 
 /* --- the whole --- */
@@ -327,6 +390,8 @@ void sampler_fini(struct sampler *s)
 	close(s->listen.fd);
 	map_fini(&s->names);
 	map_fini(&s->users);
+	map_fini(&s->waiting);
+	preempt_fini(&s->preempt);
 }
 
 void sampler_tick(struct sampler *s, uint64_t now)
@@ -335,6 +400,7 @@ void sampler_tick(struct sampler *s, uint64_t now)
 	if (s->deaf && s->conn.fd >= 0)
 		loop_mod(&s->aond->loop, &s->conn, EPOLLIN);
 	s->deaf = false;
+	find_takers(s, now);
 	sampler_budget(s, now);
 	sampler_aim(s, now);
 	sampler_child(s, now, s->aond->param.sample);
@@ -348,6 +414,8 @@ const char *sampler_why(const struct sampler *s)
 		return "off: over the budget of CPU";
 	if (*s->reason)
 		return s->reason;
+	if (s->names_full)
+		return "new functions are stored as (other): a quarter of names_max is used up";
 	if (s->conn.fd >= 0 || !s->aond->roster.count)
 		return "";
 	if (!s->ours)

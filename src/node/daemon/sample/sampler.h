@@ -19,6 +19,7 @@
 #include "base/map.h"
 #include "daemon/budget/shed.h"
 #include "daemon/core/loop.h"
+#include "daemon/sample/preempt.h"
 #include "sample/wire.h"
 
 #define SAMPLER_RATE    (4u << 20) /* bytes that it may say in a second */
@@ -53,13 +54,17 @@ struct sampler {
 	size_t stacks, stacks_cap;
 	uint64_t seed;
 	struct map names; /* hash of a text: its id in the store. As many as samples may use */
+	bool names_full;  /* there were more */
 	/* The list of its last message, and whether that was sent. */
 	struct swire_target target[SWIRE_TARGETS];
 	struct sampled_thread thread[SWIRE_TARGETS];
 	struct sampled_thread holder[SAMPLER_HOLDERS];
 	size_t targets, last, holders;
-	struct map users; /* by user + 1: its threads in the list, + 1 */
+	struct map users;   /* by user + 1: its threads in the list, + 1 */
+	struct map waiting; /* by pid: those that may wait for their workers */
 	bool told;
+	int64_t budget; /* the last one that was sent, permille of a CPU; -1: none yet */
+	struct preempt preempt;
 	uint64_t looked; /* ns of this second, for threads' numbers */
 	/* What it said of itself. */
 	uint64_t cpu_ns, missed;

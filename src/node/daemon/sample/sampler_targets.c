@@ -8,11 +8,13 @@
 #include "daemon/core/aond.h"
 #include "daemon/core/count.h"
 #include "daemon/sample/sampler.h"
+#include "model/sample_most.h"
 
 #define SLOW_HZ    10u
 #define CALM_S     10u         /* well below its budget, before rates double again */
 #define LOOK_TICKS 10u         /* between two looks at what /proc says of a process */
 #define LOOK_NS    20000000ull /* of a second, for threads' numbers in containers */
+#define WAITS      0.02        /* of its time: a process that waits so much for others, waits */
 #define SHED_OF    8u          /* sampling is shed at one eighth before aond's own limit */
 
 /* --- the budget --- */
@@ -65,17 +67,34 @@ static void add(struct sampler *s, const struct sess *x, uint32_t tid, uint32_t 
 		(struct swire_target){ (uint32_t)x->peer.pid, tid, centihertz, 0 };
 }
 
-/* A process that another recorded one has started, and that launches nothing: a worker. */
-static bool is_worker(const struct sess *x, size_t launching)
+/* A process that another recorded one has started, and that launches nothing: its worker. 0: none. */
+static uint32_t worker_of(const struct sess *x, size_t launching)
 {
 	pid_t parent = launching ? 0 : proc_parent(x->peer.pid);
 
 	if (parent <= 0)
-		return false;
+		return 0;
 	for (const struct sess *p = x->roster->first; p; p = p->next)
-		if (p->stream && p->peer.pid == parent)
-			return true;
-	return false;
+		if (p->stream && p->peer.pid == parent) {
+			p->stream->launchers.workers = true;
+			return (uint32_t)parent;
+		}
+	return 0;
+}
+
+/* Does a process with workers wait, so that what they do matters? It does if it was seen to wait for
+ * another process (a pipe, a socket, a lock that processes share) or for its batch; or if nothing is
+ * known of what it does. */
+static bool may_wait_for_workers(const struct stream *s, uint64_t now)
+{
+	struct sample_most m = { .n = 0 };
+	uint64_t waits;
+
+	if (s->launchers.waits > WAITS)
+		return true;
+	stream_now(s, now, &m);
+	waits = m.state_ns[SAMPLE_WAIT] + m.state_ns[SAMPLE_LOCK];
+	return !m.ns || (double)waits > WAITS * (double)m.ns;
 }
 
 /* In a container all threads of the process are read for that, and it may name threads that are not
@@ -92,7 +111,7 @@ static void look_up(struct sampler *s, struct launcher *t, const struct sess *x)
 	s->looked += clock_mono_ns() - now;
 }
 
-static void add_process(struct sampler *s, struct sess *x)
+static void add_process(struct sampler *s, struct sess *x, uint64_t now)
 {
 	struct launchers *l = &x->stream->launchers;
 	struct launcher *pick[LAUNCHERS_PICK];
@@ -106,9 +125,11 @@ static void add_process(struct sampler *s, struct sess *x)
 		pid_t own = proc_own_tid(x->peer.pid, x->peer.pid);
 
 		l->own_pid = own > 0 ? (uint32_t)own : 0;
-		l->worker = is_worker(x, launching);
+		l->parent = worker_of(x, launching);
 	}
-	if (!launchers_wait(l) || l->worker)
+	if (l->parent && !map_find(&s->waiting, l->parent))
+		return;
+	if (!launchers_wait(l, now) || l->parent)
 		hz = hz < SLOW_HZ ? hz : SLOW_HZ;
 	for (size_t i = 0; i < n; i++) {
 		if (look || !pick[i]->host_tid)
@@ -127,12 +148,17 @@ static bool wanted(const struct sess *x)
 }
 
 /* Each user has an equal part of the list: one with many processes leaves room for others. */
-static void count_users(struct sampler *s)
+static void count_users(struct sampler *s, uint64_t now)
 {
 	map_fini(&s->users);
-	for (const struct sess *x = s->aond->roster.first; x; x = x->next)
+	map_fini(&s->waiting);
+	for (const struct sess *x = s->aond->roster.first; x; x = x->next) {
 		if (wanted(x))
 			map_put(&s->users, (uint64_t)x->peer.uid + 1, 1);
+		if (x->stream && x->stream->launchers.workers &&
+		    may_wait_for_workers(x->stream, now))
+			map_put(&s->waiting, (uint64_t)x->peer.pid, 1);
+	}
 }
 
 static bool off(const struct sampler *s)
@@ -143,6 +169,21 @@ static bool off(const struct sampler *s)
 	       d->plant.disk;
 }
 
+/* Its share of a CPU, when it is new to it. Where it does not read, the next second tries again. */
+static void tell_budget(struct sampler *s)
+{
+	_Alignas(8) uint8_t msg[64];
+	int64_t permille = (int64_t)s->aond->param.sample_cpu_percent; /* in tenths of a percent */
+	int len;
+
+	permille = permille < 1000 ? permille : 1000;
+	if (s->conn.fd < 0 || s->budget == permille)
+		return;
+	len = swire_put_budget(msg, (uint32_t)permille);
+	if (len > 0 && send(s->conn.fd, msg, (size_t)len, MSG_DONTWAIT | MSG_NOSIGNAL) == len)
+		s->budget = permille;
+}
+
 void sampler_aim(struct sampler *s, uint64_t now)
 {
 	static struct swire_target was[SWIRE_TARGETS];
@@ -150,14 +191,14 @@ void sampler_aim(struct sampler *s, uint64_t now)
 	size_t n = s->targets;
 	int len;
 
-	(void)now;
 	memcpy(was, s->target, n * sizeof(was[0]));
+	tell_budget(s);
 	s->targets = s->last = s->holders = 0;
 	s->looked = 0;
-	count_users(s);
+	count_users(s, now);
 	for (struct sess *x = s->aond->roster.first; x && !off(s); x = x->next)
 		if (wanted(x))
-			add_process(s, x);
+			add_process(s, x, now);
 	count_set(COUNT_sample_targets, s->conn.fd >= 0 ? s->targets : 0);
 	if (s->told && n == s->targets && !memcmp(was, s->target, n * sizeof(was[0])))
 		return;

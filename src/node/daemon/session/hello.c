@@ -143,9 +143,11 @@ static int refuse(struct sess *s, int err, enum count_id why)
 static void make_row(const struct sess *s, const struct aon_msg_hello *m, struct process *p)
 {
 	uint64_t now = clock_mono_ns();
+	pid_t parent = proc_parent(s->peer.pid);
 
 	p->pid = (uint32_t)s->peer.pid;
 	p->pid_start = s->peer.start;
+	p->parent = parent > 0 ? (uint32_t)parent : 0;
 	memcpy(p->boot_id, s->roster->boot_id, sizeof(p->boot_id));
 	p->uid = s->peer.uid;
 	p->gid = s->peer.gid;

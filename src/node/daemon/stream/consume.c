@@ -106,6 +106,8 @@ static void note_steps(struct stream *s, struct event *ev, size_t n)
 		/* An unsampled step is faster by what recording costs: that is no news. */
 		if (s->watcher && s->cost.track == ev[i].track + 1 && !(ev[i].flags & EVENT_OPEN))
 			watcher_step(s->watcher, &ev[i], !(ev[i].flags & EVENT_UNSAMPLED));
+		if (s->cost.track == ev[i].track + 1 && !(ev[i].flags & EVENT_OPEN))
+			launchers_step(&s->launchers, ev[i].start_ns, ev[i].dur_ns);
 		if (s->cost.track == ev[i].track + 1 && !(ev[i].flags & EVENT_OPEN) &&
 		    s->proc.tier >= TIER_ROLLUP)
 			stepper_step(s->stepper, &ev[i], ev[i].flags & EVENT_UNSAMPLED);
@@ -247,6 +249,7 @@ static void store_samples(struct stream *s, struct event *ev, size_t n)
 		if (s->samples_n == STREAM_SAMPLES)
 			stream_ripe_samples(s, UINT64_MAX);
 		s->samples[s->samples_n++] = ev[i];
+		s->samples_top = s->samples_n > s->samples_top ? s->samples_n : s->samples_top;
 	}
 }
 

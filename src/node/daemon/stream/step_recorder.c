@@ -108,6 +108,7 @@ static void on_record(void *arg, struct step_rec *r, uint64_t begin_ns, uint64_t
 	struct batch *b = arg;
 	int n;
 
+	launchers_waits(&b->s->launchers, (double)r->t.step, (double)(r->t.exposed + r->t.input));
 	r->begin_ns += (uint64_t)b->s->proc.wall_offset_ns;
 	gauge_put(&b->s->plant->gauges, b->s->proc.ident.gpu_uuid, b->s->proc.ident.nic,
 		  &b->s->said, r);

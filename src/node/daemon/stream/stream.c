@@ -16,6 +16,7 @@
 #include "daemon/stream/shape_learner.h"
 #include "daemon/stream/stream_priv.h"
 #include "daemon/stream/texts.h"
+#include "model/sample_most.h"
 #include "store/blob.h"
 #include "store/store.h"
 #include "theory/gpu.h"
@@ -295,6 +296,27 @@ void stream_ripe_samples(struct stream *s, uint64_t now_ns)
 		return;
 	s->samples_n = 0;
 	stream_encode(s, s->samples, n);
+}
+
+void stream_preempted(struct stream *s, uint64_t from_ns, uint32_t name)
+{
+	for (uint32_t i = 0; i < s->samples_n; i++) {
+		struct event *e = &s->samples[i];
+
+		if (e->start_ns >= from_ns && sample_state(e->b) == SAMPLE_RUNNABLE &&
+		    !sample_detail(e->b))
+			e->b = sample_b(SAMPLE_RUNNABLE, sample_flags(e->b), name);
+	}
+}
+
+void stream_now(const struct stream *s, uint64_t now_ns, struct sample_most *out)
+{
+	for (uint32_t i = 0; i < s->samples_top; i++) {
+		const struct event *e = &s->samples[i];
+
+		if (e->start_ns + SAMPLE_NOW_NS > now_ns)
+			sample_most_add(out, e->start_ns, e->dur_ns, e->name, e->b);
+	}
 }
 
 void stream_samples(struct stream *s, struct event *ev, const uint32_t *tid, size_t n)

@@ -76,7 +76,8 @@ struct stream {
 	uint32_t learn_for;    /* runs of records that it still is for */
 	struct blob_enc *enc;
 	struct event *samples; /* owned: samples that wait until there are many; NULL: none ever */
-	uint32_t samples_n;
+	uint32_t samples_n;    /* those that wait; behind them, up to samples_top, stored ones */
+	uint32_t samples_top;
 	struct launchers launchers;
 	struct stepper *stepper; /* owned */
 	struct gauge_said said;  /* of devices, in records */
@@ -120,6 +121,11 @@ void stream_samples(struct stream *s, struct event *ev, const uint32_t *tid, siz
 /* Encodes samples with the other events if there are many, or some are old; UINT64_MAX: all. Before
  * stream_flush(). */
 void stream_ripe_samples(struct stream *s, uint64_t now_ns);
+/* Of samples from then on that wait and had no CPU: the name of the process that had it. */
+void stream_preempted(struct stream *s, uint64_t from_ns, uint32_t name);
+/* The samples of the last seconds, stored or not. */
+struct sample_most;
+void stream_now(const struct stream *s, uint64_t now_ns, struct sample_most *out);
 /* Closes the windows that ended before. */
 void stream_windows(struct stream *s, uint64_t before_ns);
 /* Makes the records of steps that ended before. */

@@ -13,6 +13,7 @@
 
 #define FOLD           20u
 #define FOLD_PROCESSES 5u
+#define TELLING        0.02 /* of the time without a CPU: worth a line, as with a GPU that waits */
 
 /* --- a sentence --- */
 
@@ -69,7 +70,8 @@ void where_table(const struct out *out, const struct insight *in, const struct s
 	static const struct col col[] = { COL_NUM("SHARE", 0), COL_NUM("+-", 0),
 					  COL_NUM("SAMPLES", 2), COL_TEXT("STATE", 1),
 					  COL_NAME("CODE", 0) };
-	char n[FMT_LEN], code[FRAME_LABEL], library[FRAME_LABEL], row[2 * FRAME_LABEL + 8];
+	char n[FMT_LEN], code[FRAME_LABEL], library[FRAME_LABEL], works[FRAME_LABEL];
+	char row[3 * FRAME_LABEL + 64];
 	struct samples_sum s;
 	struct table t;
 	size_t show;
@@ -90,6 +92,10 @@ void where_table(const struct out *out, const struct insight *in, const struct s
 		snprintf(row, sizeof(row), "%s%s%s%s", b->held ? "held by " : "", code,
 			 b->in.name ? " in " : "",
 			 b->in.name ? frame_library(in->t, &b->in, library) : "");
+		if (b->worker.pid)
+			snprintf(row + strlen(row), sizeof(row) - strlen(row),
+				 ", waits for worker %llu: %s", (unsigned long long)b->worker.pid,
+				 frame_placed(in->t, &b->worker.frame, works));
 		table_add_text(&t, out, row);
 	}
 	table_done(&t, out, 2);
@@ -141,6 +147,26 @@ static void say_parts(const struct out *out, const struct insight *in, const str
 	}
 }
 
+/* "Preempted 31 % (+-2): mostly by hog (pid 123)." */
+static void say_no_cpu(const struct out *out, const struct insight *in, const struct samples_sum *s)
+{
+	const struct share *ran = &s->state[SAMPLE_RUNNABLE], *quota = &s->state[SAMPLE_THROTTLED];
+	char a[64], b[FMT_LEN], clean[OUT_TEXT];
+
+	if (quota->share >= TELLING)
+		out_line(out, OUT_PLAIN, "  Throttled by its CPU quota %s.",
+			 percent(out, quota, a));
+	if (ran->share < TELLING)
+		return;
+	percent(out, ran, a);
+	if (s->taker)
+		out_line(out, OUT_PLAIN, "  Preempted %s: mostly by %s, %s %% of that.", a,
+			 fmt_clean(clean, sizeof(clean), trace_text(in->t, s->taker), out->ascii),
+			 fmt_percent(b, s->took.share));
+	else
+		out_line(out, OUT_PLAIN, "  Preempted %s: by whom is not known.", a);
+}
+
 void where_text(const struct out *out, const struct insight *in, const struct samples_want *w,
 		size_t fold)
 {
@@ -151,8 +177,10 @@ void where_text(const struct out *out, const struct insight *in, const struct sa
 		return;
 	where_sentence(out, in, w, text, sizeof(text));
 	out_line(out, OUT_BOLD, "%s", fmt_clean(clean, sizeof(clean), text, out->ascii));
-	if (samples_enough(&s))
+	if (samples_enough(&s)) {
+		say_no_cpu(out, in, &s);
 		say_parts(out, in, w, &s);
+	}
 	if (s.count) {
 		fputc('\n', out->f);
 		where_table(out, in, w, fold);

@@ -25,8 +25,8 @@ struct top_proc {
 	bool steps;                /* the sparkline is of steps, else of events */
 	uint64_t spark[TOP_SPARK]; /* mean step in ns, or events, of each second; 0: none */
 	uint64_t step_ns, step_count, events, seconds;
-	/* Where its launching threads were most in the newest five seconds of samples that are stored, and
-	 * how old these are; code_samples 0: not sampled. */
+	/* Where its launching threads were most in the newest five seconds of samples, and how old the
+	 * newest is; code_samples 0: not sampled. */
 	char code[160];
 	enum sample_state code_state;
 	double code_share;
@@ -55,7 +55,8 @@ struct top_view {
 /* CLI_OK, or CLI_FAIL after an error message. */
 int top_look(struct top_look *l, const char *store, bool all);
 void top_look_fini(struct top_look *l);
-int top_code(struct top_look *l, struct top_proc *t); /* of a look */
+/* What its processes do now, as aond says; else what the newest stored samples say. Of a look. */
+int top_code(struct top_look *l);
 
 void top_draw(const struct top_look *l, const struct top_view *v, const struct out *out);
 void top_json(const struct top_look *l);

@@ -71,9 +71,6 @@ static int look_at(struct top_look *l, struct top_proc *t, const struct process 
 	if (err < 0)
 		return err;
 	settle(&m);
-	err = top_code(l, t);
-	if (err < 0)
-		return err;
 	account_add(&l->account, &p->account);
 	return gather_process(&l->g, p, l->now_ns > NAMES_NS ? l->now_ns - NAMES_NS : 0, false);
 }
@@ -97,6 +94,7 @@ int top_look(struct top_look *l, const char *store, bool all)
 	l->now_ns = procs_now(&l->procs);
 	for (size_t i = 0; i < l->procs.n && !err; i++)
 		err = look_at(l, &l->proc[i], &l->procs.p[i]);
+	err = err ? err : top_code(l);
 	if (err < 0) {
 		top_look_fini(l);
 		return locate_broke(l->path, err);
