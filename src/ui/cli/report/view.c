@@ -33,6 +33,18 @@ static int join_telemetry(struct view *v)
 	return err;
 }
 
+/* Of a run that is too large for it, the newest steps. Without, the findings stand on their own. */
+static int replay_newest(struct view *v)
+{
+	uint64_t from_ns = 0, to_ns = 0;
+	struct trace *t = NULL;
+	int err = inputs_window(&t, v->o, &from_ns, &to_ns);
+
+	err = err ? 0 : findings_replay(v->fs, v->in, t, from_ns, to_ns);
+	trace_free(t);
+	return err;
+}
+
 int view_open(struct view *v, const struct opts *o, enum view_by by)
 {
 	bool swept = by == VIEW_CLASS || by == VIEW_RANK || by == VIEW_STREAM;
@@ -60,6 +72,8 @@ int view_open(struct view *v, const struct opts *o, enum view_by by)
 		err = join_telemetry(v);
 	if (!err && !less)
 		err = findings_new(&v->fs, v->in);
+	if (!err && !less && v->in->parted)
+		err = replay_newest(v);
 	if (err < 0) {
 		view_close(v);
 		return cli_say(CLI_FAIL, "%s", strerror(-err));
@@ -179,10 +193,12 @@ static void head_times(const struct view *v, char *buf, size_t cap)
 	for (size_t i = 0; i < v->in->devices; i++) {
 		const struct insight_device *d = &v->in->device[i];
 
-		span = d->b.span_ns > span ? d->b.span_ns : span;
+		uint64_t base = v->in->swept ? d->b.span_ns : d->account.base_ns;
+
+		span = base > span ? base : span;
 		if (d->steps > steps) {
 			steps = d->steps;
-			ns = d->step_ns;
+			ns = d->account.steps ? base : d->step_ns;
 		}
 	}
 	if (steps)
@@ -228,8 +244,8 @@ static void nothing_found(const struct view *v)
 	char pct[FMT_LEN];
 
 	for (size_t i = 0; i < v->in->devices; i++) {
-		idle += v->in->device[i].idle_ns[IDLE_OTHER];
-		span += v->in->device[i].b.span_ns;
+		idle += v->in->device[i].account.ns[ACCOUNT_UNKNOWN];
+		span += v->in->device[i].account.base_ns;
 	}
 	if (ratio(idle, span) < 0.05) {
 		out_line(&v->out, OUT_BOLD, "  Nothing stands out.");
@@ -285,5 +301,5 @@ void view_verdict(const struct view *v)
 		out_line(&v->out, OUT_BOLD, "  %s: %s of %s%s.", clean,
 			 out_time(&v->out, a, sizeof(a), f->cost_ns / f->steps),
 			 out_time(&v->out, b, sizeof(b), finding_base_ns(f->on)),
-			 f->on->steps ? " a step" : "");
+			 f->on->account.steps ? " a step" : "");
 }
