@@ -49,7 +49,7 @@ class Said:
 
 def alike(a, b):
     """The same as far as it was printed: a text has three digits, a share whole percents."""
-    if isinstance(a, str) or isinstance(b, str):
+    if a is None or b is None or isinstance(a, str) or isinstance(b, str):
         return a == b
     if isinstance(a, tuple) or isinstance(b, tuple):  # a printed share: (percent, digits after the point)
         a, b = (x if isinstance(x, tuple) else (x, 3) for x in (a, b))
