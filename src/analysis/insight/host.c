@@ -20,7 +20,8 @@ static enum idle_cause mark_of(struct insight *in, const struct event *e, enum c
 	if (e->kind == EVENT_RANGE && e->a == TRACE_GPU_USER)
 		return IDLE_CAUSES;
 	return idle_mark(e->kind, *call,
-			 e->kind == EVENT_RANGE ? names_range(in->names, e->name) : RANGE_OTHER);
+			 e->kind == EVENT_RANGE ? names_range(in->names, e->name) : RANGE_OTHER,
+			 e->dur_ns);
 }
 
 /* The outermost ones: a loader's parts are one wait. */

@@ -63,7 +63,7 @@ void idle_lead_add(struct idle_lead *x, uint32_t track, struct idle_spans sync, 
 	x->seen[k].until_ns = most(since, to_ns);
 }
 
-enum idle_cause idle_mark(uint32_t kind, enum call call, enum range_kind range)
+enum idle_cause idle_mark(uint32_t kind, enum call call, enum range_kind range, uint64_t dur_ns)
 {
 	static const uint8_t of_range[] = {
 		[RANGE_OTHER] = IDLE_CAUSES,    [RANGE_INPUT] = IDLE_INPUT,
@@ -76,9 +76,9 @@ enum idle_cause idle_mark(uint32_t kind, enum call call, enum range_kind range)
 		return of_range[range];
 	if (kind != EVENT_API)
 		return IDLE_CAUSES;
-	if (call == CALL_ALLOC)
+	if (call == CALL_ALLOC && dur_ns < IDLE_SET_UP_NS)
 		return IDLE_ALLOC;
-	if (call == CALL_LOAD)
+	if (call == CALL_ALLOC || call == CALL_LOAD)
 		return IDLE_WARM_UP;
 	return call == CALL_CAPTURE || call == CALL_CAPTURE_BEGIN || call == CALL_CAPTURE_END
 		       ? IDLE_CAPTURE

@@ -13,7 +13,7 @@ const char *const replay_word[FAMILIES] = {
 	[FAMILY_LAUNCH] = "with a host that takes no time",
 	[FAMILY_CPU] = "with a host that takes no time",
 	[FAMILY_SYNC] = "with a host that never waits",
-	[FAMILY_COMM] = "with communication that nothing waits for",
+	[FAMILY_COMM] = "with communication that takes no time",
 	[FAMILY_COPY] = "with copies that take no time",
 	[FAMILY_ROOF] = "with kernels at their limits",
 	[FAMILY_COMPILING] = "without compilations",
@@ -52,11 +52,11 @@ static void find_causes(struct run *x)
 		const struct event *e = &x->t->event[i];
 
 		if (e->kind == EVENT_RANGE && e->a != TRACE_GPU_USER)
-			x->cause[e->name] =
-				(uint8_t)idle_mark(e->kind, CALL_OTHER, names_range(x->n, e->name));
+			x->cause[e->name] = (uint8_t)idle_mark(e->kind, CALL_OTHER,
+							       names_range(x->n, e->name), 0);
 		else if (e->kind == EVENT_API)
-			x->cause[e->name] =
-				(uint8_t)idle_mark(e->kind, names_call(x->n, e->name), RANGE_OTHER);
+			x->cause[e->name] = (uint8_t)idle_mark(e->kind, names_call(x->n, e->name),
+							       RANGE_OTHER, 0);
 	}
 }
 
@@ -109,6 +109,19 @@ static int run_copies(struct run *x)
 	return run(x, FAMILY_COPY, &c);
 }
 
+static int run_comm(struct run *x)
+{
+	struct sim_change c = { .work_scale = x->scale };
+
+	for (uint32_t i = 0; i < x->t->names; i++)
+		x->scale[i] = names_kernel(x->n, i) == CLASS_COMM ? 0.0f : 1.0f;
+	for (size_t i = 0; i < x->t->events; i++)
+		if (x->t->event[i].kind == EVENT_COLLECTIVE ||
+		    (x->t->event_comm && x->t->event_comm[i]))
+			x->scale[x->t->event[i].name] = 0.0f;
+	return run(x, FAMILY_COMM, &c);
+}
+
 /* Kernels that take longer than they should take as long as that. Names of a part of the recording
  * are others than those of the whole. */
 static int run_roofs(struct run *x)
@@ -134,7 +147,7 @@ static int run_roofs(struct run *x)
 
 static int run_all(struct run *x)
 {
-	struct sim_change sync = { .no_sync = true }, comm = { .overlap_comm = true };
+	struct sim_change sync = { .no_sync = true };
 	int err = 0;
 
 	find_causes(x);
@@ -142,7 +155,7 @@ static int run_all(struct run *x)
 		err = run_marked(x, i, &x->r->with_ns[marked[i].family]);
 	err = err ? err : run_host(x);
 	err = err ? err : run(x, FAMILY_SYNC, &sync);
-	err = err ? err : run(x, FAMILY_COMM, &comm);
+	err = err ? err : run_comm(x);
 	err = err ? err : run_copies(x);
 	return err ? err : run_roofs(x);
 }

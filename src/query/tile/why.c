@@ -157,7 +157,7 @@ static int add_span(struct tile_view *v, const struct piece *p, int kind)
 int why_host(struct tile_view *v, const struct piece *p)
 {
 	const struct name *n = &v->name[p->name];
-	enum idle_cause mark = idle_mark(p->kind, n->call, n->range);
+	enum idle_cause mark = idle_mark(p->kind, n->call, n->range, p->end_ns - p->start_ns);
 	int err = 0;
 
 	if ((p->kind == EVENT_API || p->kind == EVENT_SYNC) && p->corr)

@@ -14,6 +14,7 @@ import tomllib
 HERE = pathlib.Path(__file__).resolve().parents[2] / "verdicts"
 THIRD = 1 / 3  # a cost is right within a third: what decides whether a fix is worth it
 UNKNOWN = {"none", "not_known", "too_little"}  # answers that name no cause
+SAME = {"host_code": "cpu_bound"}  # one cause: the host's own code, with or without a frame that is named
 
 # Words of which one must be said where the kind of a recording matters; other kinds need none.
 TOLD = {
@@ -74,7 +75,7 @@ def near(value, ends):
 def judge(case, why, text=""):
     """The score of one answer. cause: the family; right: and the culprit; cost, action, told: None where it is not asked."""
     f, said = first(why), family(why)
-    want = [w for w in case["first"] if w["family"] == said or w["family"] in UNKNOWN and said in UNKNOWN]
+    want = [w for w in case["first"] if w["family"] in (said, SAME.get(said)) or w["family"] in UNKNOWN and said in UNKNOWN]
     cause = bool(want)
     culprit = cause and all("words" not in w or says(words_of(f), w["words"]) for w in want[:1])
     costs = [w["cost_ms"] for w in want if "cost_ms" in w]
@@ -83,7 +84,7 @@ def judge(case, why, text=""):
     sentences = json.dumps([(why or {}).get("recording"), [(x["title"], x["action"]) for x in (why or {}).get("findings", [])], text], ensure_ascii=False)
     return {
         "path": case["path"], "said": said, "cause": cause, "right": cause and culprit and not (cost is False and want[0].get("exact")),
-        "misleads": said in case.get("never", ()),
+        "misleads": bool({said, SAME.get(said)} & set(case.get("never", ()))) and not cause,
         "cost": cost,
         "cost_ms": f.get("cost_ns", 0) / 1e6, "want": "|".join(w["family"] for w in case["first"]),
         "want_ms": costs[0] if costs else None,
@@ -285,6 +286,7 @@ def breaks(why, report, path=None):
     out = [*breaks_of_account(why, report), *breaks_of_shares(why), *breaks_of_ruled_out(why)]
     for f in why["findings"]:
         n, step = steps.get(f["rank"], (0, 0))
+        step = f.get("base_ns", step)
         out += [*breaks_of_promise(f, step), *breaks_of_replay(f, (report or {}).get("streams", []), n), *breaks_of_cost(f, step)]
     if path:
         out += breaks_of_claims(why, path, max((n for n, _ in steps.values()), default=0))

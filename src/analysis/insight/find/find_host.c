@@ -118,7 +118,8 @@ static bool launch_fill(const struct insight *in, struct finding *f)
 
 	SAY(title, "The host launches work more slowly than the GPU executes it");
 	finding_seen(f, "idle before launches: %s%s (%s %% of the time), %s in gaps below 200 us",
-		     T(f->cost_ns), finding_per(f), P(f->share), T(d->short_gap_ns));
+		     T(f->cost_ns), finding_per(f), P(f->share),
+		     T(d->short_gap_ns < f->cost_ns ? d->short_gap_ns : f->cost_ns));
 	finding_seen(f, "a kernel runs for %s, one starts every %s; %.1f are queued on average",
 		     D(kernel), D(every), ratio(d->launch.queued_ns, d->b.span_ns));
 	if (d->host_in.name)

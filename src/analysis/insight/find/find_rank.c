@@ -152,8 +152,9 @@ static double weight(const struct finding *f)
 		return gain > cost ? (gain + cost) / 2 : gain;
 	default:
 		if (!f->gain_known)
-			return ((double)f->gain_lo_ns + (double)f->gain_hi_ns) / 2 / base;
-		return gain < cost ? gain : cost;
+			gain = (double)f->gain_lo_ns / base;
+		gain = gain < cost ? gain : cost;
+		return f->most == SURE_LOW ? gain / 2 : gain; /* it may as well be wrong */
 	}
 }
 

@@ -193,10 +193,12 @@ static void head_times(const struct view *v, char *buf, size_t cap)
 	for (size_t i = 0; i < v->in->devices; i++) {
 		const struct insight_device *d = &v->in->device[i];
 
-		span = d->b.span_ns > span ? d->b.span_ns : span;
+		uint64_t base = v->in->swept ? d->b.span_ns : d->account.base_ns;
+
+		span = base > span ? base : span;
 		if (d->steps > steps) {
 			steps = d->steps;
-			ns = d->step_ns;
+			ns = d->account.steps ? base : d->step_ns;
 		}
 	}
 	if (steps)
