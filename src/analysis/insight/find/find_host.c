@@ -161,6 +161,9 @@ static void cpu_action(const struct insight *in, struct finding *f, enum code_se
 	if (!*f->action && is_named(in, d))
 		SAY(action, "make %s cheaper or take it out of the loop",
 		    finding_name(trace_text(in->t, own->name), (char[NAME_LEN]){ 0 }));
+	else if (!*f->action && d->host_in.name && code == CODE_NONE)
+		SAY(action, "look at %s: most of this time is spent there",
+		    finding_name(trace_text(in->t, d->host_in.name), (char[NAME_LEN]){ 0 }));
 	else if (!*f->action)
 		SAY(action, "%s", how[code]);
 }
