@@ -70,8 +70,11 @@ enum idle_cause idle_mark(uint32_t kind, enum call call, enum range_kind range, 
 		[RANGE_MEMORY] = IDLE_CAUSES,   [RANGE_MODULE] = IDLE_CAUSES,
 		[RANGE_COMPILE] = IDLE_COMPILE, [RANGE_CHECKPOINT] = IDLE_CHECKPOINT,
 		[RANGE_GC] = IDLE_GC,           [RANGE_PROFILER] = IDLE_PROFILER,
+		[RANGE_ALLOC] = IDLE_CAUSES,
 	};
 
+	if (kind == EVENT_RANGE && range == RANGE_ALLOC && dur_ns >= IDLE_SET_UP_NS)
+		return IDLE_WARM_UP;
 	if (kind == EVENT_RANGE)
 		return of_range[range];
 	if (kind != EVENT_API)

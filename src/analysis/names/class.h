@@ -35,6 +35,7 @@ enum range_kind {
 	RANGE_CHECKPOINT,
 	RANGE_GC,
 	RANGE_PROFILER,
+	RANGE_ALLOC, /* takes no time, but for the set-up of a device */
 };
 
 extern const char *const class_word[CLASSES];   /* for programs */

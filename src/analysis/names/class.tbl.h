@@ -92,6 +92,7 @@ RANGE(CHECKPOINT, "save_checkpoint|checkpoint_save|checkpoint.save|save checkpoi
 RANGE(GC,         "python gc|gc.collect|gc_collect|collectgarbage")
 RANGE(PROFILER,   "activity buffer request|command buffer full|cuptiactivity|profiler::stop|profiler::start")
 RANGE(INPUT,      "dataloader|data_loader|dataiter|data_iter|dataset|next_batch|nextbatch|next_data|get_batch|getbatch|load_batch|loadbatch|fetch_batch|iteratorgetnext|iterator::getnext|iterator::next|data_loading|dataloading|input_pipeline|prefetch_batch|read_batch|collate|preprocess|pre_process|image_processing|image_processor|tokenize|augment|decode_image|decode_jpeg|load_image|prepare_input|prepare_batch")
+RANGE(ALLOC,      "^aten::empty|^aten::resize_|_lazy_init|cuda_init")
 RANGE(MEMORY,     "allocated|memory|reserved")
 RANGE(MODULE,     "^nn")
 #undef RANGE
