@@ -39,10 +39,13 @@ void frames_hold(struct insight *in, uint32_t track, uint64_t from, uint64_t to,
 	const struct trace *t = in->t;
 	size_t end = t->track_first[track + 1];
 	size_t next = first_where(i, t->track_first[track], end, t->event[i].start_ns > from);
-	uint32_t at = insight_host_at(in, track, from);
+	uint32_t at = next > t->track_first[track] ? (uint32_t)next - 1 : NO_EVENT;
 
 	if (!in->x->hold.host)
 		return;
+	while (at != NO_EVENT &&
+	       (event_end(&t->event[at]) <= from || t->event[at].kind == EVENT_SAMPLE))
+		at = in->link[at] - 1;
 	for (; next < end && t->event[next].start_ns < to; next++) {
 		const struct event *e = &t->event[next];
 

@@ -26,10 +26,13 @@ const char *const replay_word[FAMILIES] = {
 static const struct {
 	enum family family;
 	enum idle_cause cause;
+	enum account_cause account;
 } marked[] = {
-	{ FAMILY_INPUT, IDLE_INPUT }, { FAMILY_COMPILING, IDLE_COMPILE },
-	{ FAMILY_GC, IDLE_GC },       { FAMILY_CHECKPOINT, IDLE_CHECKPOINT },
-	{ FAMILY_ALLOC, IDLE_ALLOC },
+	{ FAMILY_INPUT, IDLE_INPUT, ACCOUNT_INPUT },
+	{ FAMILY_COMPILING, IDLE_COMPILE, ACCOUNT_COMPILE },
+	{ FAMILY_GC, IDLE_GC, ACCOUNT_GC },
+	{ FAMILY_CHECKPOINT, IDLE_CHECKPOINT, ACCOUNT_CHECKPOINT },
+	{ FAMILY_ALLOC, IDLE_ALLOC, ACCOUNT_ALLOC },
 };
 
 #define MARKED (sizeof(marked) / sizeof(marked[0]))
@@ -145,6 +148,16 @@ static int run_roofs(struct run *x)
 	return err;
 }
 
+/* What never ran, or never held a device up, has nothing to be removed. */
+static bool has(const struct run *x, enum account_cause from, enum account_cause to)
+{
+	for (size_t i = 0; i < x->in->devices; i++)
+		for (enum account_cause c = from; c <= to; c++)
+			if (x->in->device[i].account.ns[c])
+				return true;
+	return false;
+}
+
 static int run_all(struct run *x)
 {
 	struct sim_change sync = { .no_sync = true };
@@ -152,11 +165,14 @@ static int run_all(struct run *x)
 
 	find_causes(x);
 	for (size_t i = 0; i < MARKED && !err; i++)
-		err = run_marked(x, i, &x->r->with_ns[marked[i].family]);
+		if (has(x, marked[i].account, marked[i].account))
+			err = run_marked(x, i, &x->r->with_ns[marked[i].family]);
 	err = err ? err : run_host(x);
 	err = err ? err : run(x, FAMILY_SYNC, &sync);
-	err = err ? err : run_comm(x);
-	err = err ? err : run_copies(x);
+	if (!err && has(x, ACCOUNT_COMM_SEND, ACCOUNT_COMM))
+		err = run_comm(x);
+	if (!err && has(x, ACCOUNT_COPY, ACCOUNT_COPY))
+		err = run_copies(x);
 	return err ? err : run_roofs(x);
 }
 

@@ -33,11 +33,11 @@ static void put(struct cells *c, const struct trace *t, const struct finding *f)
 	cell_maybe(c, f->rank != TRACE_NO_RANK, f->rank);
 	cell_int(c, t->device[f->on->device].device);
 	cell_int(c, (int64_t)(f->cost_ns / f->steps));
-	cell_text(c, f->on->steps ? "step" : "trace");
+	cell_text(c, f->on->account.steps ? "step" : "trace");
 	cell_real(c, f->share);
 	cell_text(c, sure_word[f->sure]);
-	cell_int(c, (int64_t)(f->gain_lo_ns / f->steps));
-	cell_int(c, (int64_t)(f->gain_hi_ns / f->steps));
+	cell_maybe(c, f->gain_known, (int64_t)(f->gain_lo_ns / f->steps));
+	cell_maybe(c, f->gain_known, (int64_t)(f->gain_hi_ns / f->steps));
 	cell_text(c, seen);
 	cell_text(c, f->action);
 	cell_text(c, f->expect);

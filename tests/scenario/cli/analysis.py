@@ -42,7 +42,8 @@ TRIAGE = (
      ["kineto/hta/critical_path/alexnet/benchmark_result_2869224_1695835535_trace.json.gz"]),
     ("vLLM decoding from a graph", "gpu_saturated",
      ["tracelens/traces/inference/vllm_decode_full/graph_execution.json.gz"]),
-    ("DLRM on 8 ranks", "comm_exposed", ["param/dlrm_kineto"]),
+    # Rank 7 launches slowly, so that the others wait for it.
+    ("DLRM on 8 ranks", "launch_bound", ["param/dlrm_kineto"]),
 )
 
 
@@ -173,7 +174,7 @@ def triage(place, root):
                      for n, f in ((0, "worker0.1623143089861.pt.trace.json.gz"),
                                   (4, "worker0.1623212756351.pt.trace.json.gz")))
     ok(all(f["family"] != "input_bound" for f in after["findings"]) and
-       after["findings"][0]["cost_ns"] < before["findings"][0]["cost_ns"] / 2,
+       after["findings"][0]["base_ns"] < 0.85 * before["findings"][0]["base_ns"],
        "with four workers ResNet50 no longer waits for input", after["findings"])
 
 
