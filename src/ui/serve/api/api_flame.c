@@ -120,7 +120,8 @@ int api_stacks(struct ask *q, struct json *j)
 	int weight = ask_choice(q, "weight", "time|samples");
 	int part = ask_choice(
 		q, "part",
-		"all|data|forward|backward|optimizer|collective|checkpoint|rest|outside");
+		"all|data|forward|backward|optimizer|collective|checkpoint|"
+		"evaluation|logging|compile|gc|rest|outside");
 	struct samples_want w = { SAMPLES_ALL, SAMPLES_ALL, 0, 0 };
 	double least = 0.001;
 	struct analysis *an;
