@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "insight/find/join.h"
+#include "insight/live/account_host.h"
 #include "insight/state.h"
 #include "insight/stretch.h"
 
@@ -43,6 +44,7 @@ static const struct {
 	{ NULL, NULL, insight_traffic_end },
 	{ insight_memory_begin, insight_memory, insight_memory_end },
 	{ NULL, insight_compiles, NULL },
+	{ insight_accounts_begin, insight_accounts, insight_accounts_end },
 };
 
 #define PASSES (sizeof(pass) / sizeof(pass[0]))
@@ -235,6 +237,7 @@ void insight_free(struct insight *in)
 	free(in->through);
 	free(in->work.row);
 	free(in->samples.row);
+	host_accounts_fini(&in->hosts);
 	roofs_fini(&in->roofs);
 	traffic_fini(&in->traffic);
 	join_free(in->join);

@@ -175,6 +175,9 @@ int insight_memory_begin(struct insight *in); /* memory.c: looks at the readings
 int insight_memory(struct insight *in);
 int insight_memory_end(struct insight *in);
 int insight_compiles(struct insight *in); /* compile.c */
+int insight_accounts_begin(struct insight *in); /* live/account_host.c */
+int insight_accounts(struct insight *in);
+int insight_accounts_end(struct insight *in);
 
 /* stretch.c: keeps the events that the next stretch may refer to. */
 int insight_keep(struct insight *in);
@@ -183,6 +186,11 @@ int insight_keep(struct insight *in);
  * known, so all of the process. sync: how much of the gap is of that cause. */
 void samples_gap(struct insight *in, uint32_t process, uint32_t track, uint64_t from, uint64_t to,
 		 const struct idle_launch *l, uint64_t sync);
+/* The part of a step that a range is, or HOST_PARTS; of a stack; the stack of the GIL's holder as of a
+ * sample, or 0: while the samples of the stretch wait. */
+enum host_part insight_range_part(struct insight *in, uint32_t event);
+enum host_part insight_stack_part(struct insight *in, uint32_t stack);
+uint32_t insight_gil_holder(struct insight *in, const struct event *e);
 void samples_state_free(struct state_samples *x);
 
 /* idle.c: the cause of one gap of `d`. */

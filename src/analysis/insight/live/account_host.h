@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * account_host.h - where the time of a process without a GPU goes: of the thread that has its steps,
+ * else of its first thread. Pure.
+ *
+ * The base is the time from the first step to the last (the first of many steps is left out: it has
+ * what is done once), without unsampled steps; of a process without steps, all that was seen of the
+ * thread. Each nanosecond of the base is in one part by the innermost range that tells a part
+ * (names/part.tbl.h). Samples split each part by state, and what is in no range by their stacks:
+ *
+ *	range DataLoader ... ---+
+ *	no range ---------------+--> part --(samples in it: state, stack)--> cause
+ *
+ * So causes sum to the base exactly, and a cause that no sample splits is as exact as its range.
+ */
+#pragma once
+
+#include "insight/insight.h"
+
+enum host_cause {
+#define HOST_CAUSE(ID, word, people, work) HOST_CAUSE_##ID,
+#include "insight/live/account_host.tbl.h"
+	HOST_CAUSES,
+};
+
+extern const char *const host_cause_word[HOST_CAUSES];
+extern const char *const host_cause_people[HOST_CAUSES];
+extern const bool host_cause_is_work[HOST_CAUSES];
+
+/* Samples that are alike. */
+struct host_row {
+	uint32_t stack, holder; /* as of struct sample_row */
+	uint32_t range;         /* name of the innermost range that tells no part; 0: none */
+	uint8_t part;           /* enum host_part by ranges; HOST_PARTS: none tells */
+	uint8_t state, flags;
+	bool in_collective; /* one of the process was under way */
+	bool writes;        /* it was in write() */
+	uint8_t cause;      /* set at the end */
+	uint64_t count;
+	double ns, ns2;
+};
+
+struct host_range {
+	uint32_t name;
+	uint64_t ns; /* as the innermost, of ranges that tell no part */
+};
+
+struct host_account {
+	uint32_t process, track; /* track UINT32_MAX: the process has no thread that was seen */
+	uint64_t from_ns, to_ns; /* of the base */
+	uint64_t base_ns;        /* causes sum to it */
+	uint64_t steps;          /* in it; 0: none are marked */
+	uint64_t part_ns[HOST_PARTS + 1];                       /* by ranges; the last: in none */
+	uint64_t window_ns[HOST_PARTS + 1], op_ns[HOST_PARTS + 1]; /* of steps with operators */
+	uint64_t cause_ns[HOST_CAUSES];
+	double error_ns[HOST_CAUSES]; /* standard error, of what rests on samples */
+	uint64_t count[HOST_CAUSES];  /* samples */
+	uint64_t samples;
+	uint64_t workers; /* of its DataLoader, that were seen; fetches of its own: 0 workers */
+	uint64_t fetches; /* on this thread */
+	struct host_row *row; /* owned */
+	size_t rows;
+	struct host_range *range; /* owned, the longest first */
+	size_t ranges;
+	struct host_live *x; /* of account_host.c while it is built */
+};
+
+void host_accounts_fini(struct host_accounts *a);
+
+/* What rows of these causes (bits) blame most: as samples_blame() does. samples_fini() it. */
+int host_blame(struct samples_sum *out, const struct insight *in, const struct host_account *a,
+	       uint32_t causes);
