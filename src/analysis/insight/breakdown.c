@@ -120,12 +120,12 @@ int breakdown_tracks(struct sum *s, const struct trace *t, struct names *n, cons
 	while ((i = merge_next(&m)) != MERGE_END) {
 		const struct event *e = &t->event[i];
 		bool launched = launch && launch[i] && t->event[launch[i] - 1].kind != EVENT_RANGE;
-		uint64_t idle = sum_add(s, event_class(n, t, i), e->kind == EVENT_KERNEL,
-					e->start_ns, event_end(e));
-		struct gap g = { e->start_ns - idle, e->start_ns, i };
+		struct gap g = { e->start_ns, e->start_ns, i, event_class(n, t, i) };
 
+		g.start_ns -=
+			sum_add(s, g.class, e->kind == EVENT_KERNEL, e->start_ns, event_end(e));
 		s->b.attributed += e->kind == EVENT_KERNEL && launched;
-		if (idle && fn)
+		if (fn)
 			fn(arg, &g);
 	}
 	merge_fini(&m);

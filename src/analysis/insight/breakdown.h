@@ -136,14 +136,16 @@ void merge_sift(struct merge *m, size_t i); /* after the start of track[i] grew 
 
 /* --- the sweep --- */
 
+/* What lies before a piece of work; it may be empty. */
 struct gap {
 	uint64_t start_ns, end_ns;
-	size_t after; /* the event that ended it */
+	size_t after;      /* the event that ended it, */
+	enum kclass class; /* and its class */
 };
 
 typedef void gap_fn(void *arg, const struct gap *g);
 
 /* Continues with *s, which is all zero at first; breakdown_end() then gives the totals. `launch` as
- * in struct insight, or NULL; gaps are reported in order. */
+ * in struct insight, or NULL; fn is called for each piece of work, in order, with the gap before it. */
 int breakdown_tracks(struct sum *s, const struct trace *t, struct names *n, const uint32_t *launch,
 		     const uint32_t *track, size_t tracks, gap_fn *fn, void *arg);

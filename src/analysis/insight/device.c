@@ -98,9 +98,13 @@ static int add_stream(struct insight *in, struct insight_device *d, uint32_t tra
 static int add_device(struct insight *in, uint32_t device, uint32_t *track)
 {
 	struct state_device *x = &in->x->device[device];
+	const struct state_process *p = &in->x->process[in->t->device[device].process];
 	struct idle idle = { in, x, 0 };
 	size_t tracks = 0;
 	int err = 0;
+
+	if (p->last_ns)
+		account_observed(&x->account, p->first_ns, p->last_ns);
 
 	for (uint32_t l = 0; l < in->t->tracks && !err; l++) {
 		if (in->t->track[l].device != device)
@@ -201,6 +205,8 @@ int insight_devices_end(struct insight *in)
 		}
 		d->b = x->sum.b;
 		breakdown_end(&d->b, &x->sum.u);
+		idle_tail(&x->account);
+		account_close(&x->account, &d->account);
 		in->devices++;
 	}
 	return err;

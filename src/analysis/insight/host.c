@@ -144,6 +144,36 @@ static void add_spans(struct insight *in)
 	}
 }
 
+/* What is a thread's own: not what others measured beside it. */
+static bool is_observed(const struct event *e)
+{
+	return e->dur_ns && (e->kind == EVENT_RANGE || e->kind == EVENT_API ||
+			     e->kind == EVENT_SYNC || e->kind == EVENT_STEP);
+}
+
+/* From when to when a process was observed; of one with steps these count instead. */
+static void observe(struct insight *in)
+{
+	const struct trace *t = in->t;
+
+	for (uint32_t l = 0; l < t->tracks; l++) {
+		struct state_process *p = &in->x->process[t->track[l].process];
+
+		if (t->track[l].device != TRACK_HOST || p->steps)
+			continue;
+		for (size_t i = t->track_first[l]; i < t->track_first[l + 1]; i++) {
+			const struct event *e = &t->event[i];
+			uint64_t end = event_end(e);
+
+			if (!is_observed(e))
+				continue;
+			p->first_ns = !p->last_ns || e->start_ns < p->first_ns ? e->start_ns
+									       : p->first_ns;
+			p->last_ns = end > p->last_ns ? end : p->last_ns;
+		}
+	}
+}
+
 int insight_hosts_begin(struct insight *in)
 {
 	in->host = calloc(in->t->processes + 1, sizeof(*in->host));
@@ -160,6 +190,7 @@ int insight_hosts(struct insight *in)
 	if (err < 0)
 		return err;
 	add_spans(in);
+	observe(in);
 	for (size_t i = 0; in->kinds[EVENT_API] && i < t->events; i++) {
 		const struct event *e = &t->event[i];
 		struct insight_host *h = &in->host[t->track[e->track].process];

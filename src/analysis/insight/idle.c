@@ -41,15 +41,6 @@ static size_t span_after(struct idle_spans s, uint64_t ns)
 	return first_where(i, 0, s.n, s.span[i].end_ns > ns);
 }
 
-static uint64_t spent_in(struct idle_spans s, uint64_t from, uint64_t to)
-{
-	uint64_t sum = 0;
-
-	for (size_t i = span_after(s, from); i < s.n && s.span[i].start_ns < to; i++)
-		sum += least(s.span[i].end_ns, to) - most(s.span[i].start_ns, from);
-	return sum;
-}
-
 /* How long the thread had waited for the GPU when it ran dry at ns. The wait's end may be seen a
  * little before the GPU's: clocks and rounding. */
 static uint64_t waited(struct idle_spans s, uint64_t ns)
@@ -59,26 +50,58 @@ static uint64_t waited(struct idle_spans s, uint64_t ns)
 	return i == s.n || s.span[i].start_ns >= ns ? 0 : ns - s.span[i].start_ns;
 }
 
-void idle_parts(uint64_t part[IDLE_CAUSES], uint64_t from, uint64_t to, const struct idle_launch *l)
+/* Of the time that was spent on no input the first `sync` is due to the wait. */
+static void walk_host(uint64_t from, uint64_t to, uint64_t sync, idle_piece_fn *fn, void *arg)
 {
-	uint64_t called, host, ready;
+	uint64_t mid = from + least(sync, to - from);
 
-	for (size_t i = 0; i < IDLE_CAUSES; i++)
-		part[i] = 0;
+	if (mid > from)
+		fn(arg, IDLE_SYNC, from, mid);
+	if (to > mid)
+		fn(arg, IDLE_HOST, mid, to);
+}
+
+void idle_walk(uint64_t from, uint64_t to, const struct idle_launch *l, idle_piece_fn *fn,
+	       void *arg)
+{
+	uint64_t called, ready, sync, at = from;
+
 	if (!l) {
-		part[IDLE_OTHER] = to - from;
+		fn(arg, IDLE_OTHER, from, to);
 		return;
 	}
 	called = least(most(l->start_ns, from), to);
-	host = called - from;
-	part[IDLE_INPUT] = spent_in(l->input, from, called);
-	host -= part[IDLE_INPUT];
-	part[IDLE_SYNC] = least(host, waited(l->sync, from));
-	part[IDLE_HOST] = host - part[IDLE_SYNC];
+	sync = waited(l->sync, from);
+	for (size_t i = span_after(l->input, from);
+	     i < l->input.n && l->input.span[i].start_ns < called; i++) {
+		uint64_t a = most(l->input.span[i].start_ns, from);
+		uint64_t b = least(l->input.span[i].end_ns, called);
+
+		walk_host(at, a, sync, fn, arg);
+		sync -= least(sync, a - at);
+		fn(arg, IDLE_INPUT, a, b);
+		at = b;
+	}
+	walk_host(at, called, sync, fn, arg);
 	ready = most(l->end_ns, from);
 	ready = least(ready > UINT64_MAX - IDLE_LAG_NS ? ready : ready + IDLE_LAG_NS, to);
-	part[IDLE_LAUNCH] = most(ready, called) - called;
-	part[IDLE_DEPENDENCY] = to - most(ready, called);
+	ready = most(ready, called);
+	if (ready > called)
+		fn(arg, IDLE_LAUNCH, called, ready);
+	if (to > ready)
+		fn(arg, IDLE_DEPENDENCY, ready, to);
+}
+
+static void add_piece(void *part, enum idle_cause c, uint64_t from, uint64_t to)
+{
+	((uint64_t *)part)[c] += to - from;
+}
+
+void idle_parts(uint64_t part[IDLE_CAUSES], uint64_t from, uint64_t to, const struct idle_launch *l)
+{
+	for (size_t i = 0; i < IDLE_CAUSES; i++)
+		part[i] = 0;
+	idle_walk(from, to, l, add_piece, part);
 }
 
 enum idle_cause idle_most(const uint64_t part[IDLE_CAUSES])
@@ -108,6 +131,13 @@ static struct idle_spans spans_of(const struct insight *in, enum span_kind kind,
 	return (struct idle_spans){ s->span + first, s->track_first[track + 1] - first };
 }
 
+static struct idle_launch launch_of(const struct insight *in, const struct event *call)
+{
+	return (struct idle_launch){ call->start_ns, event_end(call),
+				     spans_of(in, SPAN_SYNC, call->track),
+				     spans_of(in, SPAN_INPUT, call->track) };
+}
+
 static void take_apart(struct insight *in, const struct gap *g, uint64_t part[IDLE_CAUSES])
 {
 	uint32_t process = in->t->track[in->t->event[g->after].track].process;
@@ -116,9 +146,7 @@ static void take_apart(struct insight *in, const struct gap *g, uint64_t part[ID
 	struct idle_launch l;
 
 	if (call)
-		l = (struct idle_launch){ call->start_ns, event_end(call),
-					  spans_of(in, SPAN_SYNC, call->track),
-					  spans_of(in, SPAN_INPUT, call->track) };
+		l = launch_of(in, call);
 	idle_parts(part, g->start_ns, g->end_ns, call ? &l : NULL);
 	samples_gap(in, process, call ? call->track : 0, g->start_ns, g->end_ns, call ? &l : NULL,
 		    part[IDLE_SYNC]);
@@ -166,6 +194,65 @@ static struct idle_spans unsampled_of(const struct insight *in, uint32_t process
 			   : (struct idle_spans){ NULL, 0 };
 }
 
+static const enum account_cause idle_account[IDLE_CAUSES] = {
+	[IDLE_INPUT] = ACCOUNT_INPUT,
+	[IDLE_SYNC] = ACCOUNT_SYNC,
+	[IDLE_HOST] = ACCOUNT_HOST,
+	[IDLE_LAUNCH] = ACCOUNT_LAUNCH,
+	[IDLE_DEPENDENCY] = ACCOUNT_DEPENDENCY,
+	[IDLE_OTHER] = ACCOUNT_UNKNOWN,
+};
+
+struct put {
+	struct account_sum *to;
+	bool head;
+};
+
+/* If the first work of all had been launched in time, the device was busy with what is not in the
+ * trace; so it was if the launch is not. */
+static void put_piece(void *arg, enum idle_cause c, uint64_t from, uint64_t to)
+{
+	const struct put *p = arg;
+
+	if (p->head && (c == IDLE_DEPENDENCY || c == IDLE_OTHER))
+		account_cut(p->to, from, to);
+	else
+		account_put(p->to, idle_account[c], from, to);
+}
+
+/* The account has gaps of its own: before the first work, and not before the first step. */
+static void account_one(struct idle *x, const struct gap *g)
+{
+	const struct trace *t = x->in->t;
+	const struct event *e = &t->event[g->after];
+	uint32_t launch = insight_launch(x->in, g->after);
+	const struct event *call = launch == NO_EVENT ? NULL : &t->event[launch];
+	enum account_cause kind = g->class == CLASS_COMM               ? ACCOUNT_COMM
+				  : class_parts(g->class) == OF_MEMORY ? ACCOUNT_COPY
+								       : ACCOUNT_COMPUTE;
+	struct account_gap gap = account_work(&x->d->account, kind, e->start_ns, event_end(e),
+					      call ? call->start_ns : UINT64_MAX);
+	struct put put = { &x->d->account, gap.head };
+	struct idle_launch l;
+	uint64_t from;
+
+	if (gap.to_ns <= gap.from_ns)
+		return;
+	from = idle_seen_from(unsampled_of(x->in, t->track[e->track].process), gap.from_ns,
+			      gap.to_ns);
+	account_put(&x->d->account, ACCOUNT_UNKNOWN, gap.from_ns, from);
+	if (call)
+		l = launch_of(x->in, call);
+	idle_walk(from, gap.to_ns, call ? &l : NULL, put_piece, &put);
+}
+
+void idle_tail(struct account_sum *x)
+{
+	struct account_gap g = account_tail(x);
+
+	account_put(x, ACCOUNT_HOST, g.from_ns, g.to_ns);
+}
+
 void idle_gap(void *idle, const struct gap *whole)
 {
 	struct idle *x = idle;
@@ -177,6 +264,9 @@ void idle_gap(void *idle, const struct gap *whole)
 	uint32_t launch = insight_launch(x->in, g->after), ran = NO_EVENT;
 	uint64_t part[IDLE_CAUSES], host, len;
 
+	account_one(x, whole);
+	if (whole->start_ns == whole->end_ns)
+		return;
 	g->start_ns = idle_seen_from(unsampled_of(x->in, process), whole->start_ns, whole->end_ns);
 	x->d->sum.b.unseen_ns += g->start_ns - whole->start_ns;
 	len = g->end_ns - g->start_ns;

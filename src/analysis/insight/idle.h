@@ -55,6 +55,10 @@ struct idle_launch {
 /* Whether such a call waited for a GPU. */
 bool idle_is_sync(uint32_t kind, enum call call);
 
+/* The pieces of the gap from..to, in order. l is NULL: the launch was not seen. */
+typedef void idle_piece_fn(void *arg, enum idle_cause c, uint64_t from_ns, uint64_t to_ns);
+void idle_walk(uint64_t from, uint64_t to, const struct idle_launch *l, idle_piece_fn *fn,
+	       void *arg);
 /* The parts of the gap from..to; they sum to its length. l is NULL: the launch was not seen. */
 void idle_parts(uint64_t part[IDLE_CAUSES], uint64_t from, uint64_t to,
 		const struct idle_launch *l);

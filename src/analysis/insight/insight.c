@@ -212,6 +212,7 @@ static void state_free(struct insight_state *x)
 	free(x->device);
 	free(x->process);
 	free(x->step);
+	free(x->base);
 	free(x->left);
 	free(x);
 }

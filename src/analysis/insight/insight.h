@@ -9,6 +9,7 @@
 #pragma once
 
 #include "base/sketch.h"
+#include "insight/account.h"
 #include "insight/breakdown.h"
 #include "insight/idle.h"
 #include "names/class.h"
@@ -59,7 +60,8 @@ struct insight_device {
 	uint32_t device; /* index into t->device[] */
 	int32_t rank;
 	struct breakdown b;
-	uint64_t idle_ns[IDLE_CAUSES];
+	struct time_account account;
+	uint64_t idle_ns[IDLE_CAUSES]; /* of the span between its first and last work */
 	uint64_t short_gap_ns;  /* of IDLE_HOST and IDLE_LAUNCH, in gaps below GAP_SHORT_NS, */
 	uint64_t queued_gap_ns; /* and from one kernel to the next that was launched in time */
 	uint64_t short_gaps;

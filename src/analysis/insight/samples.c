@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/vec.h"
 #include "insight/state.h"
@@ -62,6 +63,8 @@ enum host_part insight_stack_part(struct insight *in, uint32_t stack)
 	for (uint32_t i = 0; i < s.n && part == HOST_PARTS; i++) {
 		const struct stack_frame *f = &s.frame[i];
 
+		if (!strcmp(trace_text(in->t, f->name), "<module>")) /* an import */
+			continue;
 		if (f->kind == FRAME_PYTHON)
 			part = parts_frame(x->parts, trace_text(in->t, f->file),
 					   trace_text(in->t, f->name));
@@ -251,10 +254,9 @@ static uint32_t holder_of(struct insight *in, const struct state_sample *s)
 
 uint32_t insight_gil_holder(struct insight *in, const struct event *e)
 {
-	return holder_of(in, &(struct state_sample){ .ns = e->start_ns,
-						     .dur_ns = e->dur_ns,
-						     .b = e->b,
-						     .track = e->track });
+	return holder_of(
+		in, &(struct state_sample){
+			    .ns = e->start_ns, .dur_ns = e->dur_ns, .b = e->b, .track = e->track });
 }
 
 static bool same_row(const struct sample_row *a, const struct sample_row *b)

@@ -31,6 +31,7 @@ struct state_track {
 
 struct state_device {
 	struct sum sum;
+	struct account_sum account;
 	struct insight_device d;
 	struct map host_name; /* of IDLE_HOST: name to place + 1 */
 	uint64_t *host_ns;    /* owned */
@@ -38,12 +39,13 @@ struct state_device {
 };
 
 struct state_process {
-	uint32_t track;           /* whose steps count */
-	size_t step_first, steps; /* into insight.step[] */
-	size_t step_from;         /* steps before it are over */
-	size_t left_first, lefts; /* into insight_state.left[], in order */
-	uint64_t idle_ns;         /* since when its devices may be idle */
-	bool gave_up;             /* calls whose work had not begun were too many to keep */
+	uint32_t track;             /* whose steps count */
+	size_t step_first, steps;   /* into insight.step[] */
+	size_t step_from;           /* steps before it are over */
+	size_t left_first, lefts;   /* into insight_state.left[], in order */
+	uint64_t idle_ns;           /* since when its devices may be idle */
+	uint64_t first_ns, last_ns; /* of its host events so far; last is 0: there are none */
+	bool gave_up;               /* calls whose work had not begun were too many to keep */
 };
 
 struct state_table {
@@ -115,6 +117,7 @@ struct insight_state {
 	struct state_device *device;
 	struct state_process *process;
 	struct unions *step;       /* owned, by step */
+	struct account_span *base; /* owned, by step */
 	struct insight_span *left; /* owned: steps of which nothing was recorded */
 	size_t lefts;
 	struct state_table table[ROLLS];
@@ -201,4 +204,5 @@ struct idle {
 };
 
 void idle_gap(void *idle, const struct gap *g);
+void idle_tail(struct account_sum *x);   /* what follows its last work */
 void idle_names(struct state_device *d); /* fills host_name and host_name_ns */

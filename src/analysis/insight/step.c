@@ -141,6 +141,18 @@ static size_t work_tracks(const struct trace *t, uint32_t process, uint32_t *tra
 	return tracks;
 }
 
+/* Of devices: they are known by now. */
+static void begin_accounts(struct insight *in)
+{
+	for (uint32_t i = 0; i < in->t->processes; i++)
+		account_spans(&in->x->base[in->x->process[i].step_first], in->x->process[i].steps);
+	for (uint32_t i = 0; i < in->x->devices; i++) {
+		const struct state_process *p = &in->x->process[in->t->device[i].process];
+
+		account_begin(&in->x->device[i].account, &in->x->base[p->step_first], p->steps);
+	}
+}
+
 int insight_steps_begin(struct insight *in)
 {
 	size_t all = 0, left = 0;
@@ -166,7 +178,15 @@ int insight_steps_begin(struct insight *in)
 		in->steps += p->steps;
 	}
 	in->x->step = calloc(in->steps + 1, sizeof(*in->x->step));
-	return in->x->step ? 0 : -ENOMEM;
+	in->x->base = calloc(in->steps + 1, sizeof(*in->x->base));
+	if (!in->x->step || !in->x->base)
+		return -ENOMEM;
+	for (size_t i = 0; i < in->steps; i++)
+		in->x->base[i] =
+			(struct account_span){ in->step[i].start_ns,
+					       in->step[i].start_ns + in->step[i].dur_ns, 0 };
+	begin_accounts(in);
+	return 0;
 }
 
 int insight_steps(struct insight *in)

@@ -8,6 +8,7 @@
 
 #include "base/order.h"
 #include "insight/find/finding.h"
+#include "insight/live/find_live.h"
 
 const struct family_row family_table[FAMILIES] = {
 #define RULE(ID, word, least, lo, hi, looked, means) \
@@ -80,6 +81,12 @@ uint64_t finding_base_ns(const struct insight_device *d)
 	return d->step_ns / d->steps;
 }
 
+/* The rule for such a device: a thread has its own. NULL: none. */
+static const struct rule *rule_on(enum family k, const struct insight_device *d)
+{
+	return d->host ? live_rule(k) : rules[k];
+}
+
 /* What else was looked at there and costs little. */
 static void rule_out(const struct insight *in, struct finding *f)
 {
@@ -93,7 +100,9 @@ static void rule_out(const struct insight *in, struct finding *f)
 		if (k == f->family || k == FAMILY_SATURATED || k == FAMILY_MEMORY ||
 		    k > FAMILY_SATURATED)
 			continue;
-		cost = rules[k]->cost(in, f->on);
+		if (!rule_on(k, f->on))
+			continue;
+		cost = rule_on(k, f->on)->cost(in, f->on);
 		share = f->on->b.span_ns ? (double)cost / (double)f->on->b.span_ns : 0;
 		if (cost == UINT64_MAX || share >= family_table[k].least)
 			continue;
@@ -130,7 +139,7 @@ static bool fill(const struct insight *in, struct finding *f)
 
 	f->gain_lo_ns = (uint64_t)(row->lo * (double)f->cost_ns);
 	f->gain_hi_ns = (uint64_t)(row->hi * (double)f->cost_ns);
-	if (!rules[f->family]->fill(in, f) || !*f->seen[0] || f->facts < 2 || !*f->action)
+	if (!rule_on(f->family, f->on)->fill(in, f) || !*f->seen[0] || f->facts < 2 || !*f->action)
 		return false;
 	expect(f);
 	rule_out(in, f);
@@ -143,9 +152,11 @@ static void look(const struct insight *in, enum family family, struct findings *
 	const struct insight_device *worst = NULL;
 	struct finding f = { .family = family, .sure = SURE_MEDIUM };
 
-	for (size_t i = 0; i < in->devices; i++) {
-		const struct insight_device *d = &in->device[i];
-		uint64_t cost = rules[family]->cost(in, d);
+	for (size_t i = 0; i < in->devices + in->hosts.n; i++) {
+		const struct insight_device *d =
+			i < in->devices ? &in->device[i] : live_device(in, i - in->devices);
+		const struct rule *rule = d ? rule_on(family, d) : NULL;
+		uint64_t cost = rule ? rule->cost(in, d) : UINT64_MAX;
 
 		if (cost == UINT64_MAX || !d->b.span_ns)
 			continue;
@@ -174,7 +185,9 @@ static void look(const struct insight *in, enum family family, struct findings *
 static int costliest(const void *a, const void *b)
 {
 	const struct finding *x = a, *y = b;
-	uint64_t cx = x->cost_ns / x->steps, cy = y->cost_ns / y->steps;
+	bool live = x->on->host || y->on->host; /* by what a fix brings */
+	uint64_t cx = (live ? x->gain_hi_ns : x->cost_ns) / x->steps;
+	uint64_t cy = (live ? y->gain_hi_ns : y->cost_ns) / y->steps;
 
 	return cmp_num(cy, cx) ?: ((int)x->family - (int)y->family);
 }

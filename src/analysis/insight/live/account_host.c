@@ -14,21 +14,6 @@
 
 #define MANY_STEPS 10u /* from so many on, the first step is not like the others */
 
-const char *const host_cause_word[HOST_CAUSES] = {
-#define HOST_CAUSE(ID, word, people, work) [HOST_CAUSE_##ID] = word,
-#include "insight/live/account_host.tbl.h"
-};
-
-const char *const host_cause_people[HOST_CAUSES] = {
-#define HOST_CAUSE(ID, word, people, work) [HOST_CAUSE_##ID] = people,
-#include "insight/live/account_host.tbl.h"
-};
-
-const bool host_cause_is_work[HOST_CAUSES] = {
-#define HOST_CAUSE(ID, word, people, work) [HOST_CAUSE_##ID] = work,
-#include "insight/live/account_host.tbl.h"
-};
-
 /* A range that is open. */
 struct open {
 	uint64_t end_ns;
@@ -89,8 +74,8 @@ static uint64_t counted(const struct insight *in, struct host_account *a, uint64
 	const struct insight_span *left = &in->x->left[p->left_first];
 	uint64_t ns;
 
-	from = from < a->from_ns ? a->from_ns : from;
-	to = to > a->to_ns ? a->to_ns : to;
+	from = from < a->on.account.start_ns ? a->on.account.start_ns : from;
+	to = to > a->on.account.end_ns ? a->on.account.end_ns : to;
 	ns = to > from ? to - from : 0;
 	while (a->x->left < p->lefts && left[a->x->left].end_ns <= from)
 		a->x->left++;
@@ -301,8 +286,8 @@ static int walk(struct insight *in, struct host_account *a)
 			continue;
 		if (!x->now_ns) {
 			x->now_ns = e->start_ns;
-			if (!a->steps)
-				a->from_ns = e->start_ns;
+			if (!a->on.account.steps)
+				a->on.account.start_ns = e->start_ns;
 		}
 		until = e->kind != EVENT_SAMPLE && end > until ? end : until;
 		until = e->start_ns > until ? e->start_ns : until;
@@ -335,7 +320,8 @@ static uint32_t choose(const struct insight *in, uint32_t process)
 	for (uint32_t l = 0; in->x->process[process].track == UINT32_MAX && l < t->tracks; l++) {
 		size_t n = t->track_first[l + 1] - t->track_first[l];
 
-		if (t->track[l].process == process && t->track[l].device == TRACK_HOST && n > most) {
+		if (t->track[l].process == process && t->track[l].device == TRACK_HOST &&
+		    n > most) {
 			most = n;
 			best = l;
 		}
@@ -349,13 +335,13 @@ static void set_base(const struct insight *in, struct host_account *a)
 	const struct insight_step *s = &in->step[p->step_first];
 	bool many = p->steps >= MANY_STEPS;
 
-	a->steps = p->steps - (many ? 1 : 0);
+	a->on.account.steps = p->steps - (many ? 1 : 0);
 	if (!p->steps) {
-		a->to_ns = UINT64_MAX;
+		a->on.account.end_ns = UINT64_MAX;
 		return;
 	}
-	a->from_ns = many ? s[0].start_ns + s[0].dur_ns : s[0].start_ns;
-	a->to_ns = s[p->steps - 1].start_ns + s[p->steps - 1].dur_ns;
+	a->on.account.start_ns = many ? s[0].start_ns + s[0].dur_ns : s[0].start_ns;
+	a->on.account.end_ns = s[p->steps - 1].start_ns + s[p->steps - 1].dur_ns;
 }
 
 /* "DataLoader worker 0 of 4 for pid 17": of a worker, in its own process. */
@@ -367,8 +353,8 @@ static void see_workers(struct insight *in)
 		unsigned long pid, of, id;
 
 		if (t->event[i].kind != EVENT_MARK ||
-		    sscanf(trace_text(t, t->event[i].name), "DataLoader worker %lu of %lu for pid %lu",
-			   &id, &of, &pid) != 3)
+		    sscanf(trace_text(t, t->event[i].name),
+			   "DataLoader worker %lu of %lu for pid %lu", &id, &of, &pid) != 3)
 			continue;
 		for (uint32_t p = 0; p < t->processes; p++)
 			if (t->process[p].pid == pid && of > in->hosts.v[p].workers)
@@ -437,9 +423,15 @@ int insight_accounts_end(struct insight *in)
 		if (a->ranges)
 			qsort(a->range, a->ranges, sizeof(*a->range), range_longer);
 		for (size_t p = 0; p <= HOST_PARTS; p++)
-			a->base_ns += a->part_ns[p];
-		if (a->x->now_ns < a->to_ns)
-			a->to_ns = a->x->now_ns;
+			a->on.account.base_ns += a->part_ns[p];
+		if (a->x->now_ns < a->on.account.end_ns)
+			a->on.account.end_ns = a->x->now_ns;
+		a->on.rank = insight_rank(in->t, a->process);
+		a->on.device = UINT32_MAX;
+		a->on.host = a;
+		a->on.steps = a->on.account.steps;
+		a->on.step_ns = a->on.steps ? a->on.account.base_ns : 0;
+		a->on.b.span_ns = a->on.account.base_ns;
 		host_causes(in, a);
 		live_free(a->x);
 		a->x = NULL;

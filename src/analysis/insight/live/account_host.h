@@ -17,15 +17,10 @@
 
 #include "insight/insight.h"
 
-enum host_cause {
-#define HOST_CAUSE(ID, word, people, work) HOST_CAUSE_##ID,
-#include "insight/live/account_host.tbl.h"
-	HOST_CAUSES,
-};
-
-extern const char *const host_cause_word[HOST_CAUSES];
-extern const char *const host_cause_people[HOST_CAUSES];
-extern const bool host_cause_is_work[HOST_CAUSES];
+/* Causes of work: no cost as such. */
+#define HOST_WORK                                                                   \
+	(1u << ACCOUNT_FORWARD | 1u << ACCOUNT_BACKWARD | 1u << ACCOUNT_OPTIMIZER | \
+	 1u << ACCOUNT_COMPUTE)
 
 /* Samples that are alike. */
 struct host_row {
@@ -46,18 +41,15 @@ struct host_range {
 };
 
 struct host_account {
-	uint32_t process, track; /* track UINT32_MAX: the process has no thread that was seen */
-	uint64_t from_ns, to_ns; /* of the base */
-	uint64_t base_ns;        /* causes sum to it */
-	uint64_t steps;          /* in it; 0: none are marked */
-	uint64_t part_ns[HOST_PARTS + 1];                       /* by ranges; the last: in none */
+	uint32_t process, track;  /* track UINT32_MAX: the process has no thread that was seen */
+	struct insight_device on; /* the thread as a device: rank, account */
+	uint64_t part_ns[HOST_PARTS + 1]; /* by ranges; the last: in none */
 	uint64_t window_ns[HOST_PARTS + 1], op_ns[HOST_PARTS + 1]; /* of steps with operators */
-	uint64_t cause_ns[HOST_CAUSES];
-	double error_ns[HOST_CAUSES]; /* standard error, of what rests on samples */
-	uint64_t count[HOST_CAUSES];  /* samples */
+	double error_ns[ACCOUNT_CAUSES]; /* standard error, of what rests on samples */
+	uint64_t count[ACCOUNT_CAUSES];  /* samples */
 	uint64_t samples;
-	uint64_t workers; /* of its DataLoader, that were seen; fetches of its own: 0 workers */
-	uint64_t fetches; /* on this thread */
+	uint64_t workers;     /* of its DataLoader, that were seen; fetches of its own: 0 workers */
+	uint64_t fetches;     /* on this thread */
 	struct host_row *row; /* owned */
 	size_t rows;
 	struct host_range *range; /* owned, the longest first */

@@ -1,20 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* find_live.c - rules on the account of a stepping thread: what a process without a GPU spends time in. */
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "insight/find/finding.h"
 #include "insight/live/find_live.h"
 
-#define BIT(c) (1u << HOST_CAUSE_##c)
+#define BIT(c) (1u << ACCOUNT_##c)
 #define OWN    (BIT(CODE) | BIT(RANGE) | BIT(SLEEP) | BIT(IO) | BIT(LOCK))
 
 static uint64_t sum(const struct host_account *a, uint32_t causes)
 {
 	uint64_t ns = 0;
 
-	for (uint32_t c = 0; c < HOST_CAUSES; c++)
-		ns += causes & 1u << c ? a->cause_ns[c] : 0;
+	for (uint32_t c = 0; c < ACCOUNT_CAUSES; c++)
+		ns += causes & 1u << c ? a->on.account.ns[c] : 0;
 	return ns;
 }
 
@@ -22,7 +24,7 @@ static double error_of(const struct host_account *a, uint32_t causes)
 {
 	double e = 0;
 
-	for (uint32_t c = 0; c < HOST_CAUSES; c++)
+	for (uint32_t c = 0; c < ACCOUNT_CAUSES; c++)
 		e += causes & 1u << c ? a->error_ns[c] : 0;
 	return e;
 }
@@ -32,7 +34,7 @@ static void judge(const struct host_account *a, struct finding *f, uint32_t caus
 {
 	double e = error_of(a, causes);
 
-	f->sure = e <= (double)f->cost_ns / 6 ? SURE_HIGH
+	f->sure = e <= (double)f->cost_ns / 6   ? SURE_HIGH
 		  : e <= (double)f->cost_ns / 3 ? SURE_MEDIUM
 						: SURE_LOW;
 	f->gain_lo_ns = (uint64_t)(0.8 * (double)f->cost_ns);
@@ -110,8 +112,9 @@ static void say_culprit(const struct insight *in, struct finding *f, const struc
 
 	if (c->named)
 		finding_seen(f, "%s %% (+-%s) of %s samples of it: %.120s", P(c->all.share),
-			     P(c->all.error), N(c->count),
-			     blame_text(in->t, &c->b, &c->all, what));
+			     P(c->all.error), N(c->count), blame_text(in->t, &c->b, &c->all, what));
+	else if (c->count >= SAMPLES_ENOUGH)
+		finding_seen(f, "by %s samples, which have no stack", N(c->count));
 	else if (c->count)
 		finding_seen(f, "not enough samples of it to name the code: %s, and %u are needed",
 			     N(c->count), SAMPLES_ENOUGH);
@@ -126,26 +129,28 @@ static void say_parts(struct finding *f, const struct host_account *a, uint32_t 
 {
 	char others[120] = "";
 	size_t used = 0;
-	bool told[HOST_CAUSES] = { false };
+	bool told[ACCOUNT_CAUSES] = { false };
 
 	for (size_t n = 0; n < 3; n++) {
-		uint32_t best = HOST_CAUSES;
+		uint32_t best = ACCOUNT_CAUSES;
 
-		for (uint32_t c = 0; c < HOST_CAUSES; c++)
+		for (uint32_t c = 0; c < ACCOUNT_CAUSES; c++)
 			if (!told[c] && !(causes & 1u << c) &&
-			    (best == HOST_CAUSES || a->cause_ns[c] > a->cause_ns[best]))
+			    (best == ACCOUNT_CAUSES ||
+			     a->on.account.ns[c] > a->on.account.ns[best]))
 				best = c;
-		if (best == HOST_CAUSES || a->cause_ns[best] < a->base_ns / 50)
+		if (best == ACCOUNT_CAUSES || a->on.account.ns[best] < a->on.account.base_ns / 50)
 			break;
 		told[best] = true;
 		used += (size_t)snprintf(others + used, sizeof(others) - used, "%s%s %% %s",
-					 used ? ", " : "", P(ratio(a->cause_ns[best], a->base_ns)),
-					 host_cause_people[best]);
+					 used ? ", " : "",
+					 P(ratio(a->on.account.ns[best], a->on.account.base_ns)),
+					 account_table[best].people);
 		used = used < sizeof(others) ? used : sizeof(others) - 1;
 	}
-	finding_seen(f, "%s%s of %s (%s %%)%s%s", T(f->cost_ns), finding_per(f), T(a->base_ns),
-		     P(f->share), *others ? "; also " : "", others);
-	finding_facts(f, FACT_N("base_ns", a->base_ns), FACT_N("of_it_ns", f->cost_ns));
+	finding_seen(f, "%s%s of %s (%s %%)%s%s", T(f->cost_ns), finding_per(f),
+		     T(a->on.account.base_ns), P(f->share), *others ? "; also " : "", others);
+	finding_facts(f, FACT_N("base_ns", a->on.account.base_ns), FACT_N("of_it_ns", f->cost_ns));
 }
 
 /* --- input --- */
@@ -166,16 +171,19 @@ static bool input_fill(const struct insight *in, struct finding *f)
 	say_parts(f, a, BIT(INPUT));
 	say_culprit(in, f, &c);
 	if (single)
-		SAY(action, "DataLoader(num_workers=4, persistent_workers=True): workers prepare batches "
-			    "while the step computes%s%.80s",
+		SAY(action,
+		    "DataLoader(num_workers=4, persistent_workers=True): workers prepare batches "
+		    "while the step computes%s%.80s",
 		    c.named ? "; or make cheaper: " : "", c.named ? c.code : "");
 	else if (a->workers)
-		SAY(action, "%s workers are too slow: more of them (num_workers), or make cheaper what "
-			    "they do: aon report --by stack",
+		SAY(action,
+		    "%s workers are too slow: more of them (num_workers), or make cheaper what "
+		    "they do: aon report --by stack",
 		    N(a->workers));
 	else if (c.named)
-		SAY(action, "prepare the next batch meanwhile, in another thread or process, or make "
-			    "%.80s cheaper",
+		SAY(action,
+		    "prepare the next batch meanwhile, in another thread or process, or make "
+		    "%.80s cheaper",
 		    c.code);
 	else
 		SAY(action, "prepare the next batch meanwhile, in another thread or process");
@@ -198,10 +206,11 @@ static const char *own_remedy(enum sample_state s)
 {
 	return s == SAMPLE_SLEEP  ? "take the sleep in %.100s out of the step"
 	       : s == SAMPLE_LOCK ? "see who holds the lock that %.100s waits for"
-	       : s == SAMPLE_IO   ? "do what %.100s reads or writes less often, or in another thread"
-	       : s == SAMPLE_WAIT ? "do what %.100s waits for ahead, in another thread or process"
-				  : "make %.100s cheaper (vectorise it, do it less often), or take it out of "
-				    "the step";
+	       : s == SAMPLE_IO ? "do what %.100s reads or writes less often, or in another thread"
+	       : s == SAMPLE_WAIT
+		       ? "do what %.100s waits for ahead, in another thread or process"
+		       : "make %.100s cheaper (vectorise it, do it less often), or take it out of "
+			 "the step";
 }
 
 static bool code_fill(const struct insight *in, struct finding *f)
@@ -211,14 +220,15 @@ static bool code_fill(const struct insight *in, struct finding *f)
 	struct culprit c;
 
 	find_culprit(&c, in, a, OWN);
-	if (!c.named && a->cause_ns[HOST_CAUSE_RANGE] >= f->cost_ns / 2 && a->ranges) {
+	if (!c.named && a->on.account.ns[ACCOUNT_RANGE] >= f->cost_ns / 2 && a->ranges) {
 		f->cost_ns = a->range[0].ns;
-		f->share = ratio(f->cost_ns, a->base_ns);
+		f->share = ratio(f->cost_ns, a->on.account.base_ns);
 		judge(a, f, 0);
 		SAY(title, "The program's range %.80s takes most of its time",
 		    trace_text(in->t, a->range[0].name));
 		say_parts(f, a, OWN);
-		finding_seen(f, "its own time, without ranges inside it, of %zu ranges of the program",
+		finding_seen(f,
+			     "its own time, without ranges inside it, of %zu ranges of the program",
 			     a->ranges);
 		SAY(action, "make %.80s cheaper; ranges inside it (aon_range_push) tell more",
 		    trace_text(in->t, a->range[0].name));
@@ -228,7 +238,7 @@ static bool code_fill(const struct insight *in, struct finding *f)
 		return false;
 	if (c.all.share >= 0.25) { /* else many functions share it */
 		f->cost_ns = (uint64_t)(c.all.share * (double)f->cost_ns);
-		f->share = ratio(f->cost_ns, a->base_ns);
+		f->share = ratio(f->cost_ns, a->on.account.base_ns);
 	}
 	if (f->share < family_table[FAMILY_CODE].least)
 		return false;
@@ -239,8 +249,8 @@ static bool code_fill(const struct insight *in, struct finding *f)
 		SAY(title, "%.120s %s", c.code, doing(c.b.state));
 	say_parts(f, a, OWN);
 	say_culprit(in, f, &c);
-	SAY(action, "%.*s%.100s%s", (int)(text - own_remedy(c.b.state)), own_remedy(c.b.state), c.code,
-	    text + strlen("%.100s"));
+	SAY(action, "%.*s%.100s%s", (int)(text - own_remedy(c.b.state)), own_remedy(c.b.state),
+	    c.code, text + strlen("%.100s"));
 	return true;
 }
 
@@ -287,7 +297,8 @@ static void say_action(struct finding *f, const char *text, const char *code)
 	const char *slot = strstr(text, "%.100s");
 
 	if (slot)
-		SAY(action, "%.*s%.100s%s", (int)(slot - text), text, code, slot + strlen("%.100s"));
+		SAY(action, "%.*s%.100s%s", (int)(slot - text), text, code,
+		    slot + strlen("%.100s"));
 	else
 		SAY(action, "%s", text);
 }
@@ -315,6 +326,10 @@ static bool plain_fill(const struct insight *in, struct finding *f)
 	if (other)
 		finding_seen(f, "by %s samples of its thread", N(c.count));
 	say_action(f, c.named && !other ? p->named : p->other, c.code);
+	if (f->family == FAMILY_OPTIMIZER) { /* it must still be done */
+		f->gain_lo_ns = f->cost_ns / 4;
+		f->gain_hi_ns = f->cost_ns / 2;
+	}
 	return true;
 }
 
@@ -357,8 +372,9 @@ static bool again_fill(const struct insight *in, struct finding *f)
 	say_parts(f, a, BIT(COMPILE));
 	finding_seen(f, "%s times; the last: %.150s", N(times), why);
 	finding_facts(f, FACT_N("times", times));
-	SAY(action, "keep shapes, types and static arguments the same (pad the last batch, mark_dynamic, "
-		    "jit once outside the loop)");
+	SAY(action,
+	    "keep shapes, types and static arguments the same (pad the last batch, mark_dynamic, "
+	    "jit once outside the loop)");
 	return true;
 }
 
@@ -367,13 +383,13 @@ static uint64_t again_cost(const struct insight *in, const struct insight_device
 	uint64_t times;
 
 	return recompiled(in, d->host->process, &times) && times >= 2
-		       ? d->host->cause_ns[HOST_CAUSE_COMPILE]
+		       ? d->account.ns[ACCOUNT_COMPILE]
 		       : UINT64_MAX;
 }
 
 static uint64_t compiling_cost(const struct insight *in, const struct insight_device *d)
 {
-	return again_cost(in, d) == UINT64_MAX ? d->host->cause_ns[HOST_CAUSE_COMPILE] : UINT64_MAX;
+	return again_cost(in, d) == UINT64_MAX ? d->account.ns[ACCOUNT_COMPILE] : UINT64_MAX;
 }
 
 /* --- costs --- */
@@ -381,7 +397,7 @@ static uint64_t compiling_cost(const struct insight *in, const struct insight_de
 static uint64_t input_cost(const struct insight *in, const struct insight_device *d)
 {
 	(void)in;
-	return d->host->cause_ns[HOST_CAUSE_INPUT];
+	return d->account.ns[ACCOUNT_INPUT];
 }
 
 static uint64_t code_cost(const struct insight *in, const struct insight_device *d)
@@ -390,11 +406,11 @@ static uint64_t code_cost(const struct insight *in, const struct insight_device 
 	return sum(d->host, OWN);
 }
 
-#define PLAIN_COST(ID)                                                                            \
-	static uint64_t cost_##ID(const struct insight *in, const struct insight_device *d)       \
-	{                                                                                         \
-		(void)in;                                                                         \
-		return sum(d->host, plain[FAMILY_##ID].causes);                                   \
+#define PLAIN_COST(ID)                                                                      \
+	static uint64_t cost_##ID(const struct insight *in, const struct insight_device *d) \
+	{                                                                                   \
+		(void)in;                                                                   \
+		return sum(d->host, plain[FAMILY_##ID].causes);                             \
 	}
 PLAIN_COST(CHECKPOINT)
 PLAIN_COST(EVALUATION)
@@ -438,3 +454,31 @@ static uint64_t no_cost(const struct insight *in, const struct insight_device *d
 
 #define RULE(ID, ...) const struct rule rule_##ID = { no_cost, plain_fill };
 #include "insight/live/find_live.tbl.h"
+
+/* A GPU that is busy for less than a fifth of the time is not what the program waits for. */
+static bool uses_gpu(const struct insight *in, const struct host_account *a)
+{
+	uint64_t busy = 0;
+
+	for (size_t i = 0; i < in->devices; i++)
+		if (in->t->device[in->device[i].device].process == a->process)
+			busy += in->device[i].b.busy_ns;
+	return busy > a->on.account.base_ns / 5;
+}
+
+const struct insight_device *live_device(const struct insight *in, size_t n)
+{
+	const struct host_account *a = &in->hosts.v[n];
+	uint64_t steps = 0, most = 0;
+
+	if (!a->on.account.base_ns || uses_gpu(in, a))
+		return NULL;
+	for (size_t i = 0; i < in->hosts.n; i++) {
+		steps += in->hosts.v[i].on.account.steps;
+		if (in->hosts.v[i].on.account.base_ns > most)
+			most = in->hosts.v[i].on.account.base_ns;
+	}
+	if (steps ? !a->on.account.steps : a->on.account.base_ns < most)
+		return NULL;
+	return &a->on;
+}

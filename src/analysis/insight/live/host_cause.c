@@ -13,18 +13,18 @@
 #define SLOTS  (HOST_PARTS + 2u)
 
 static const uint8_t cause_of_part[HOST_PARTS] = {
-	[HOST_PART_DATA] = HOST_CAUSE_INPUT,
-	[HOST_PART_FORWARD] = HOST_CAUSE_FORWARD,
-	[HOST_PART_BACKWARD] = HOST_CAUSE_BACKWARD,
-	[HOST_PART_OPTIMIZER] = HOST_CAUSE_OPTIMIZER,
-	[HOST_PART_COLLECTIVE] = HOST_CAUSE_COLLECTIVE,
-	[HOST_PART_CHECKPOINT] = HOST_CAUSE_CHECKPOINT,
-	[HOST_PART_EVALUATION] = HOST_CAUSE_EVALUATION,
-	[HOST_PART_LOGGING] = HOST_CAUSE_LOGGING,
-	[HOST_PART_COMPILE] = HOST_CAUSE_COMPILE,
-	[HOST_PART_GC] = HOST_CAUSE_GC,
-	[HOST_PART_REST] = HOST_CAUSE_UNKNOWN,
-	[HOST_PART_OUTSIDE] = HOST_CAUSE_UNKNOWN,
+	[HOST_PART_DATA] = ACCOUNT_INPUT,
+	[HOST_PART_FORWARD] = ACCOUNT_FORWARD,
+	[HOST_PART_BACKWARD] = ACCOUNT_BACKWARD,
+	[HOST_PART_OPTIMIZER] = ACCOUNT_OPTIMIZER,
+	[HOST_PART_COLLECTIVE] = ACCOUNT_COMM_SEND,
+	[HOST_PART_CHECKPOINT] = ACCOUNT_CHECKPOINT,
+	[HOST_PART_EVALUATION] = ACCOUNT_EVALUATION,
+	[HOST_PART_LOGGING] = ACCOUNT_LOGGING,
+	[HOST_PART_COMPILE] = ACCOUNT_COMPILE,
+	[HOST_PART_GC] = ACCOUNT_GC,
+	[HOST_PART_REST] = ACCOUNT_UNKNOWN,
+	[HOST_PART_OUTSIDE] = ACCOUNT_UNKNOWN,
 };
 
 static bool has_word(const char *text, const char *const *word, size_t n)
@@ -49,7 +49,7 @@ static bool computes(const struct trace *t, const struct stack_row *s)
 {
 	static const char *const file[] = { "/torch/",      "/jax/",  "/jaxlib/", "/tinygrad/",
 					    "/tensorflow/", "/flax/", "/optax/",  "/pyopencl/" };
-	static const char *const native[] = { "gomp", "libomp", "iomp", "torch", "mkl", "at::",
+	static const char *const native[] = { "gomp", "libomp", "iomp", "torch",  "mkl",  "at::",
 					      "c10",  "xla",    "pjrt", "oneapi", "dnnl", "pocl" };
 	const struct stack_frame *leaf = leaf_of(s);
 
@@ -76,53 +76,67 @@ static bool is_blocked(uint8_t state)
 }
 
 /* Blocked in the model or in the rest of a step: by itself, or inside an operator? */
-static enum host_cause blocked(const struct trace *t, const struct host_row *r,
-			       const struct stack_row *s, enum host_cause work)
+static enum account_cause blocked(const struct trace *t, const struct host_row *r,
+				  const struct stack_row *s, enum account_cause work)
 {
 	if (r->state == SAMPLE_FAULT)
 		return work;
-	if (computes(t, s) || (work != HOST_CAUSE_CODE && !has_native(s)))
-		return work == HOST_CAUSE_CODE ? HOST_CAUSE_COMPUTE : work;
+	if (computes(t, s) || (work != ACCOUNT_CODE && !has_native(s)))
+		return work == ACCOUNT_CODE ? ACCOUNT_COMPUTE : work;
 	if (r->writes)
-		return HOST_CAUSE_LOGGING;
-	return r->state == SAMPLE_LOCK ? HOST_CAUSE_LOCK : HOST_CAUSE_IO;
+		return ACCOUNT_LOGGING;
+	return r->state == SAMPLE_LOCK ? ACCOUNT_LOCK : ACCOUNT_IO;
 }
 
 /* What is done with CPU time that no name of a part tells. */
-static enum host_cause rest(const struct trace *t, const struct host_row *r,
-			    const struct stack_row *s)
+static enum account_cause rest(const struct trace *t, const struct host_row *r,
+			       const struct stack_row *s)
 {
 	if (computes(t, s))
-		return HOST_CAUSE_COMPUTE;
+		return ACCOUNT_COMPUTE;
 	if (s->n && stack_blame(s->frame, s->n) != UINT32_MAX)
-		return HOST_CAUSE_CODE;
-	return r->range ? HOST_CAUSE_RANGE : HOST_CAUSE_UNKNOWN;
+		return ACCOUNT_CODE;
+	return r->range ? ACCOUNT_RANGE : ACCOUNT_UNKNOWN;
 }
 
-static enum host_cause cause_of(struct insight *in, const struct host_row *r)
+static bool is_without_cpu(uint8_t state)
+{
+	return state == SAMPLE_RUNNABLE || state == SAMPLE_THROTTLED;
+}
+
+static enum account_cause without_cpu(uint8_t state)
+{
+	return state == SAMPLE_RUNNABLE ? ACCOUNT_PREEMPTED : ACCOUNT_THROTTLED;
+}
+
+/* Who lacks a CPU in what need not be done at all lacks it because of that: it goes with its cause. */
+static enum account_cause cause_of(struct insight *in, const struct host_row *r)
 {
 	struct stack_row s = trace_stack(in->t, r->stack);
 	uint8_t part = r->part != HOST_PARTS ? r->part : insight_stack_part(in, r->stack);
-	enum host_cause work;
+	enum account_cause work;
 
 	if (r->flags & SAMPLE_GC)
-		return HOST_CAUSE_GC;
-	if (r->state == SAMPLE_RUNNABLE)
-		return HOST_CAUSE_PREEMPTED;
-	if (r->state == SAMPLE_THROTTLED)
-		return HOST_CAUSE_THROTTLED;
+		return ACCOUNT_GC;
 	if (r->state == SAMPLE_GIL)
-		return HOST_CAUSE_GIL;
-	work = part < HOST_PART_REST ? cause_of_part[part] : HOST_CAUSE_CODE;
-	if (work != HOST_CAUSE_CODE && !host_cause_is_work[work])
+		return ACCOUNT_GIL;
+	work = part < HOST_PART_REST ? cause_of_part[part] : ACCOUNT_CODE;
+	if (work != ACCOUNT_CODE && !(HOST_WORK & 1u << work))
 		return work;
+	if (work == ACCOUNT_CODE && is_without_cpu(r->state)) {
+		enum account_cause c = rest(in->t, r, &s);
+
+		return c == ACCOUNT_CODE ? c : without_cpu(r->state);
+	}
+	if (is_without_cpu(r->state))
+		return without_cpu(r->state);
 	if (r->in_collective && is_blocked(r->state))
-		return HOST_CAUSE_COLLECTIVE;
+		return ACCOUNT_COMM_SEND;
 	if (r->state == SAMPLE_SLEEP)
-		return HOST_CAUSE_SLEEP;
+		return ACCOUNT_SLEEP;
 	if (is_blocked(r->state))
 		return blocked(in->t, r, &s, work);
-	return work == HOST_CAUSE_CODE ? rest(in->t, r, &s) : work;
+	return work == ACCOUNT_CODE ? rest(in->t, r, &s) : work;
 }
 
 static size_t slot_of(const struct host_row *r)
@@ -157,15 +171,20 @@ static void judge_code(const struct insight *in, struct host_account *a, size_t 
 			struct host_row *r = &a->row[i];
 			struct stack_row s = trace_stack(in->t, r->stack);
 			const struct stack_frame *leaf = leaf_of(&s);
-			bool runs = r->state == SAMPLE_RUNNING && leaf && !(r->flags & SAMPLE_GC);
+			bool lacks = is_without_cpu(r->state);
+			bool runs = (lacks || r->state == SAMPLE_RUNNING) && leaf &&
+				    !(r->flags & SAMPLE_GC);
 
-			if (r->part != part || (part == HOST_PARTS && r->cause != HOST_CAUSE_CODE &&
-						r->cause != HOST_CAUSE_COMPUTE))
+			if (r->part != part ||
+			    (part == HOST_PARTS && r->cause != ACCOUNT_CODE &&
+			     r->cause != ACCOUNT_COMPUTE && r->cause != ACCOUNT_PREEMPTED &&
+			     r->cause != ACCOUNT_THROTTLED))
 				continue;
 			if (turn && runs && leaf->flags & FRAME_USER)
-				r->cause = (uint8_t)(code ? HOST_CAUSE_CODE :
-						     part == HOST_PARTS ? HOST_CAUSE_COMPUTE :
-									  r->cause);
+				r->cause = (uint8_t)(code                 ? ACCOUNT_CODE
+						     : lacks              ? without_cpu(r->state)
+						     : part == HOST_PARTS ? ACCOUNT_COMPUTE
+									  : r->cause);
 			if (turn)
 				continue;
 			all += r->ns;
@@ -191,11 +210,11 @@ static uint64_t slot_ns(const struct host_account *a, size_t slot)
 
 static void spread(struct host_account *a, size_t slot)
 {
-	double ns[HOST_CAUSES] = { 0 }, all = 0, all2 = 0, n;
+	double ns[ACCOUNT_CAUSES] = { 0 }, all = 0, all2 = 0, n;
 	uint64_t time = slot_ns(a, slot), left = time;
-	uint8_t whole = slot < HOST_PARTS ? cause_of_part[slot] :
-			slot == MARKED    ? HOST_CAUSE_RANGE :
-					    HOST_CAUSE_UNKNOWN;
+	uint8_t whole = slot < HOST_PARTS ? cause_of_part[slot]
+			: slot == MARKED  ? ACCOUNT_RANGE
+					  : ACCOUNT_UNKNOWN;
 	uint64_t count = 0;
 
 	for (size_t i = 0; i < a->rows; i++) {
@@ -211,34 +230,35 @@ static void spread(struct host_account *a, size_t slot)
 	if (slot == BARE && count < SAMPLES_ENOUGH && a->samples < SAMPLES_ENOUGH)
 		all = 0;
 	n = all2 > 0 ? all * all / all2 : 0;
-	for (size_t c = 0; all > 0 && c < HOST_CAUSES; c++) {
+	for (size_t c = 0; all > 0 && c < ACCOUNT_CAUSES; c++) {
 		double share = ns[c] / all, near = (share * n + 0.5) / (n + 1);
 		uint64_t some = (uint64_t)(share * (double)time);
 
 		if (ns[c] <= 0)
 			continue;
 		some = some < left ? some : left;
-		a->cause_ns[c] += some;
+		a->on.account.ns[c] += some;
 		left -= some;
 		a->error_ns[c] += near * (1 - near) / n * (double)time * (double)time;
 		if (ns[c] >= ns[whole])
 			whole = (uint8_t)c; /* what rounding leaves */
 	}
-	a->cause_ns[whole] += left;
+	a->on.account.ns[whole] += left;
 }
 
 /* A collective ends for all together: what a rank spends in it beyond the one that came last. */
 static void split_waiting(const struct insight *in, struct host_account *a)
 {
-	const struct rank_wait *w = in->waits.matched ? &in->waits.rank[in->t->process[a->process].file] : NULL;
+	const struct rank_wait *w =
+		in->waits.matched ? &in->waits.rank[in->t->process[a->process].file] : NULL;
 	uint64_t ns;
 
 	if (!w || !w->comm_ns)
 		return;
-	ns = (uint64_t)((double)a->cause_ns[HOST_CAUSE_COLLECTIVE] * (double)w->waited_ns /
+	ns = (uint64_t)((double)a->on.account.ns[ACCOUNT_COMM_SEND] * (double)w->waited_ns /
 			(double)w->comm_ns);
-	a->cause_ns[HOST_CAUSE_COLLECTIVE] -= ns;
-	a->cause_ns[HOST_CAUSE_WAITING] = ns;
+	a->on.account.ns[ACCOUNT_COMM_SEND] -= ns;
+	a->on.account.ns[ACCOUNT_COMM_WAIT] = ns;
 }
 
 void host_causes(struct insight *in, struct host_account *a)
@@ -251,7 +271,7 @@ void host_causes(struct insight *in, struct host_account *a)
 	judge_code(in, a, HOST_PARTS);
 	for (size_t slot = 0; slot < SLOTS; slot++)
 		spread(a, slot);
-	for (size_t c = 0; c < HOST_CAUSES; c++)
+	for (size_t c = 0; c < ACCOUNT_CAUSES; c++)
 		a->error_ns[c] = sqrt(a->error_ns[c]);
 	split_waiting(in, a);
 }

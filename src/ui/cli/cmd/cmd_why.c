@@ -7,6 +7,7 @@
 #include "cli/cluster/fleet_ask.h"
 #include "cli/core/inputs.h"
 #include "cli/report/view.h"
+#include "insight/live/answer.h"
 #include "insight/replay.h"
 #include "read/json.h"
 
@@ -155,6 +156,7 @@ static int why_text(const struct view *v, const struct replay *r)
 	size_t show = v->out.all || v->fs->n <= FOLD + 1 ? v->fs->n : FOLD;
 	char operands[OUT_TEXT], path[PATH_MAX];
 	struct store *st = alarms_store(v->o, path);
+	struct answer a;
 
 	view_head(v);
 	fputc('\n', v->out.f);
@@ -164,7 +166,7 @@ static int why_text(const struct view *v, const struct replay *r)
 		finding_text(v, r, i);
 	together(v, show);
 	path_text(v, r);
-	if (v->in->devices)
+	if (v->in->devices || v->fs->n)
 		checked_text(v);
 	if (st)
 		alarms_brief(st, &v->out, path);
@@ -175,7 +177,8 @@ static int why_text(const struct view *v, const struct replay *r)
 	fflush(v->out.f);
 	if (v->in->devices && !v->in->steps)
 		fprintf(stderr, "No step markers: times are of the whole trace, not of a step.\n");
-	return v->in->devices ? CLI_OK : CLI_UNSURE;
+	answer_of(&a, v->in, v->fs);
+	return a.known || v->in->devices ? CLI_OK : CLI_UNSURE;
 }
 
 static void print_json(const struct view *v, const struct replay *r)
