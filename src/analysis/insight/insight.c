@@ -33,6 +33,7 @@ static const struct {
 	{ NULL, insight_samples_take, NULL },
 	{ insight_devices_begin, insight_devices, insight_devices_end },
 	{ insight_steps_begin, insight_steps, insight_steps_end },
+	{ insight_accounts_begin, insight_accounts, NULL }, /* while samples wait */
 	{ NULL, insight_samples, insight_samples_end },
 	{ NULL, insight_ops, insight_ops_end },
 	{ NULL, insight_tables, insight_tables_end },
@@ -44,7 +45,7 @@ static const struct {
 	{ NULL, NULL, insight_traffic_end },
 	{ insight_memory_begin, insight_memory, insight_memory_end },
 	{ NULL, insight_compiles, NULL },
-	{ insight_accounts_begin, insight_accounts, insight_accounts_end },
+	{ NULL, NULL, insight_accounts_end },
 };
 
 #define PASSES (sizeof(pass) / sizeof(pass[0]))

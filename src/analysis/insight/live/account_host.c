@@ -26,6 +26,7 @@ struct host_live {
 	struct open *open; /* owned: a stack */
 	size_t depth, cap;
 	uint64_t now_ns;
+	bool begun;
 	size_t left, step; /* unsampled steps and steps before these are over */
 	uint64_t step_ns[HOST_PARTS + 1], step_op_ns[HOST_PARTS + 1]; /* of the step under way */
 	struct insight_span *coll; /* owned: collectives of this stretch, joined */
@@ -149,6 +150,7 @@ static int push(struct insight *in, struct host_account *a, size_t event)
 	} else if (e->a != TRACE_OP && e->a != TRACE_MODULE) {
 		o.name = e->name;
 	}
+	a->ops[o.part] += e->a == TRACE_OP && !(up && up->op);
 	if (vec_room(&x->open, &x->cap, x->depth + 1, sizeof(*x->open)) < 0)
 		return -ENOMEM;
 	x->open[x->depth++] = o;
@@ -284,7 +286,8 @@ static int walk(struct insight *in, struct host_account *a)
 
 		if (e->kind == EVENT_SAMPLE && !event_counts(e))
 			continue;
-		if (!x->now_ns) {
+		if (!x->begun) {
+			x->begun = true;
 			x->now_ns = e->start_ns;
 			if (!a->on.account.steps)
 				a->on.account.start_ns = e->start_ns;
@@ -344,6 +347,16 @@ static void set_base(const struct insight *in, struct host_account *a)
 	a->on.account.end_ns = s[p->steps - 1].start_ns + s[p->steps - 1].dur_ns;
 }
 
+static void see_holders(struct insight *in)
+{
+	const struct trace *t = in->t;
+
+	for (size_t i = 0; in->kinds[EVENT_SAMPLE] && i < t->events; i++)
+		if (t->event[i].kind == EVENT_SAMPLE && event_counts(&t->event[i]) &&
+		    sample_flags(t->event[i].b) & SAMPLE_HOLDER)
+			in->hosts.v[t->track[t->event[i].track].process].holders++;
+}
+
 /* "DataLoader worker 0 of 4 for pid 17": of a worker, in its own process. */
 static void see_workers(struct insight *in)
 {
@@ -385,6 +398,7 @@ int insight_accounts(struct insight *in)
 	int err = in->hosts.n ? take_collectives(in) : 0;
 
 	see_workers(in);
+	see_holders(in);
 	for (size_t i = 0; i < in->hosts.n && !err; i++) {
 		struct host_account *a = &in->hosts.v[i];
 

@@ -45,9 +45,11 @@ struct host_account {
 	struct insight_device on; /* the thread as a device: rank, account */
 	uint64_t part_ns[HOST_PARTS + 1]; /* by ranges; the last: in none */
 	uint64_t window_ns[HOST_PARTS + 1], op_ns[HOST_PARTS + 1]; /* of steps with operators */
+	uint64_t ops[HOST_PARTS + 1];    /* outermost operators, by part */
 	double error_ns[ACCOUNT_CAUSES]; /* standard error, of what rests on samples */
 	uint64_t count[ACCOUNT_CAUSES];  /* samples */
 	uint64_t samples;
+	uint64_t holders;     /* samples of threads that held the GIL meanwhile */
 	uint64_t workers;     /* of its DataLoader, that were seen; fetches of its own: 0 workers */
 	uint64_t fetches;     /* on this thread */
 	struct host_row *row; /* owned */

@@ -40,7 +40,7 @@ static const struct insight_device *thread_of(const struct insight *in)
 	return NULL;
 }
 
-static void nothing(struct answer *out, const struct insight *in)
+static void nothing(struct short_answer *out, const struct insight *in)
 {
 	const struct insight_device *d = thread_of(in);
 	char parts[ANSWER_TEXT - 120], t[FMT_LEN];
@@ -61,7 +61,7 @@ static void nothing(struct answer *out, const struct insight *in)
 			 d->steps ? "a step of" : "the time of", t, parts);
 }
 
-void answer_of(struct answer *out, const struct insight *in, const struct findings *fs)
+void answer_of(struct short_answer *out, const struct insight *in, const struct findings *fs)
 {
 	const struct finding *f = fs->n ? &fs->f[0] : NULL;
 	char a[FMT_LEN], b[FMT_LEN];

@@ -6,7 +6,7 @@
 
 #define ANSWER_TEXT 480u
 
-struct answer {
+struct short_answer {
 	char what
 		[ANSWER_TEXT]; /* "The step waits for its input: 51.7 ms of 59.9 ms a step (86 %)." */
 	char todo[ANSWER_TEXT]; /* what to do, and what that brings; "": nothing */
@@ -14,7 +14,7 @@ struct answer {
 	bool known;             /* false: the recording has nothing that tells */
 };
 
-void answer_of(struct answer *out, const struct insight *in, const struct findings *fs);
+void answer_of(struct short_answer *out, const struct insight *in, const struct findings *fs);
 
 /* "61 % backward pass, 30 % forward pass", the largest first. */
 char *answer_parts(const struct time_account *a, char *buf, size_t cap);

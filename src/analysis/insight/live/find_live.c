@@ -84,6 +84,23 @@ struct culprit {
 	char in[FRAME_LABEL]; /* the library's function that it calls most; "": none */
 };
 
+/* Who evaluates, not the model: the outermost function of the program but its main one. */
+static void outermost(const struct trace *t, struct sample_blame *b)
+{
+	struct stack_row s = trace_stack(t, b->stack);
+
+	for (uint32_t i = s.n; i--;) {
+		const char *name = trace_text(t, s.frame[i].name);
+
+		if (!(s.frame[i].flags & FRAME_USER) || s.frame[i].kind != FRAME_PYTHON ||
+		    !strcmp(name, "<module>") || !strcmp(name, "main") ||
+		    !strncmp(name, "train", 5))
+			continue;
+		b->frame = s.frame[i];
+		return;
+	}
+}
+
 static void find_culprit(struct culprit *c, const struct insight *in, const struct host_account *a,
 			 uint32_t causes)
 {
@@ -97,8 +114,10 @@ static void find_culprit(struct culprit *c, const struct insight *in, const stru
 		const struct sample_blame *b = samples_first(&s, &c->all);
 
 		c->b = *b;
-		c->named = b->frame.name && samples_enough(&s);
-		frame_called(in->t, &b->frame, c->code);
+		c->named = b->frame.name && s.count + (b->held ? a->holders : 0) >= SAMPLES_ENOUGH;
+		if (causes == BIT(EVALUATION))
+			outermost(in->t, &c->b);
+		frame_called(in->t, &c->b.frame, c->code);
 		if (b->in.name)
 			frame_library(in->t, &b->in, c->in);
 	}
@@ -303,6 +322,22 @@ static void say_action(struct finding *f, const char *text, const char *code)
 		SAY(action, "%s", text);
 }
 
+#define SMALL_OP_NS 30000u /* a call of an operator takes 5 to 20 us by itself */
+
+/* It must still be done: fused, many small operations become few. Large ones gain little. */
+static void optimizer_gain(struct finding *f, const struct host_account *a)
+{
+	uint64_t ops = a->ops[HOST_PART_OPTIMIZER];
+	uint64_t each = ops ? a->op_ns[HOST_PART_OPTIMIZER] / ops : 0;
+	bool small = ops && each < SMALL_OP_NS;
+
+	if (ops)
+		finding_seen(f, "its operators take %s each", D(each));
+	f->sure = small ? SURE_HIGH : SURE_LOW;
+	f->gain_lo_ns = small ? f->cost_ns / 2 : f->cost_ns / 10;
+	f->gain_hi_ns = small ? f->cost_ns / 10 * 8 : f->cost_ns / 5;
+}
+
 static bool plain_fill(const struct insight *in, struct finding *f)
 {
 	const struct host_account *a = f->on->host;
@@ -326,10 +361,8 @@ static bool plain_fill(const struct insight *in, struct finding *f)
 	if (other)
 		finding_seen(f, "by %s samples of its thread", N(c.count));
 	say_action(f, c.named && !other ? p->named : p->other, c.code);
-	if (f->family == FAMILY_OPTIMIZER) { /* it must still be done */
-		f->gain_lo_ns = f->cost_ns / 4;
-		f->gain_hi_ns = f->cost_ns / 2;
-	}
+	if (f->family == FAMILY_OPTIMIZER)
+		optimizer_gain(f, a);
 	return true;
 }
 

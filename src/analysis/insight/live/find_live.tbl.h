@@ -21,7 +21,7 @@ RULE(GC,         gc,              0.05, 0.80, 1.00, "garbage collection",
      "Python's garbage collector goes through all objects of the program, and the program stands still.")
 RULE(GIL,        gil,             0.05, 0.80, 1.00, "GIL",
      "Another thread of the program holds Python's global interpreter lock.")
-RULE(PREEMPTED,  preempted,       0.10, 0.80, 1.00, "waits for a CPU",
+RULE(PREEMPTED,  preempted,       0.20, 0.80, 1.00, "waits for a CPU",
      "The thread could run, and other threads or programs have the CPUs.")
 RULE(THROTTLED,  throttled,       0.05, 0.80, 1.00, "CPU quota",
      "The process's cgroup has used up its CPU quota, and the kernel stops it until the next period.")

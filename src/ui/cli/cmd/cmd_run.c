@@ -271,8 +271,7 @@ static int print_report(const struct run *r, struct store *st, const struct proc
 	if (!err) {
 		header(r, &g);
 		notes(r, &g);
-		answer_first(&r->out, st, r->store, ps);
-		report_text(&g, &r->out, FOLD_ROWS);
+		report_text(&g, &r->out, FOLD_ROWS, answer_first(&r->out, st, r->store, ps));
 		fprintf(r->out.f, "\n  next      %saon report %s --run %s%s\n\n",
 			out_style(&r->out, OUT_COPY), r->store, r->id,
 			out_style(&r->out, OUT_PLAIN));

@@ -156,7 +156,7 @@ static int why_text(const struct view *v, const struct replay *r)
 	size_t show = v->out.all || v->fs->n <= FOLD + 1 ? v->fs->n : FOLD;
 	char operands[OUT_TEXT], path[PATH_MAX];
 	struct store *st = alarms_store(v->o, path);
-	struct answer a;
+	struct short_answer a;
 
 	view_head(v);
 	fputc('\n', v->out.f);

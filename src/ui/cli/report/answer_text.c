@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cli/report/view.h"
 #include "insight/stretch.h"
@@ -34,7 +35,7 @@ static int load(struct trace *t, struct store *st, const char *path, const struc
 	return err;
 }
 
-bool answer_load(struct answer *out, struct store *st, const char *path, const struct procs *ps)
+bool answer_load(struct short_answer *out, struct store *st, const char *path, const struct procs *ps)
 {
 	struct findings *fs = NULL;
 	struct insight *in = NULL;
@@ -53,7 +54,7 @@ bool answer_load(struct answer *out, struct store *st, const char *path, const s
 	return known && out->known;
 }
 
-void answer_print(const struct out *out, const struct answer *a)
+void answer_print(const struct out *out, const struct short_answer *a)
 {
 	char clean[OUT_TEXT];
 
@@ -67,10 +68,47 @@ void answer_print(const struct out *out, const struct answer *a)
 	fputc('\n', out->f);
 }
 
-void answer_first(const struct out *out, struct store *st, const char *path, const struct procs *ps)
+bool answer_first(const struct out *out, struct store *st, const char *path, const struct procs *ps)
 {
-	struct answer a;
+	struct short_answer a;
 
-	if (answer_load(&a, st, path, ps))
-		answer_print(out, &a);
+	if (!answer_load(&a, st, path, ps))
+		return false;
+	answer_print(out, &a);
+	return true;
+}
+
+static bool same_run(const struct process *a, const struct process *b)
+{
+	return *a->run ? !strcmp(a->run, b->run) : a->id == b->id;
+}
+
+struct procs answer_run(const struct procs *ps, size_t i)
+{
+	struct procs some = { .p = calloc(ps->n + 1, sizeof(*some.p)) };
+
+	for (size_t k = 0; some.p && k < ps->n; k++)
+		if (same_run(&ps->p[i], &ps->p[k]))
+			some.p[some.n++] = ps->p[k];
+	return some;
+}
+
+bool answer_newest(const struct out *out, struct store *st, const char *path,
+		   const struct procs *ps)
+{
+	struct procs some;
+	size_t last = 0;
+	bool said;
+
+	for (size_t i = 1; i < ps->n; i++)
+		if (ps->p[i].last_ns > ps->p[last].last_ns)
+			last = i;
+	if (!ps->n)
+		return false;
+	some = answer_run(ps, last);
+	if (some.n < ps->n && *ps->p[last].run)
+		out_line(out, OUT_PLAIN, "  Newest run, %s:", ps->p[last].run);
+	said = answer_first(out, st, path, &some);
+	free(some.p);
+	return said;
 }

@@ -33,7 +33,16 @@ struct top_proc {
 	uint64_t code_samples, code_age_ns;
 };
 
+struct top_job {
+	char run[16];
+	char text[480]; /* its first finding in a sentence */
+};
+
+#define TOP_JOBS 8u
+
 struct top_look {
+	struct top_job job[TOP_JOBS];
+	size_t jobs;
 	struct store *st; /* owned; NULL: nothing was looked at */
 	char path[PATH_MAX];
 	struct procs procs;
@@ -56,6 +65,7 @@ struct top_view {
 int top_look(struct top_look *l, const char *store, bool all);
 void top_look_fini(struct top_look *l);
 int top_code(struct top_look *l, struct top_proc *t); /* of a look */
+void top_jobs(struct top_look *l);
 
 void top_draw(const struct top_look *l, const struct top_view *v, const struct out *out);
 void top_json(const struct top_look *l);

@@ -249,7 +249,7 @@ static void nothing_found(const struct view *v)
 void view_verdict(const struct view *v)
 {
 	char clean[OUT_TEXT];
-	struct answer a;
+	struct short_answer a;
 
 	answer_of(&a, v->in, v->fs);
 	if (!v->fs->n && v->in->devices) {

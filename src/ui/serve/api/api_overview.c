@@ -7,6 +7,7 @@
 #include "base/fmt.h"
 #include "base/proc.h"
 #include "insight/diff.h"
+#include "insight/live/answer.h"
 #include "insight/shift.h"
 #include "read/json.h"
 #include "serve/analysis.h"
@@ -164,22 +165,16 @@ static void ranks_json(struct json *j, const struct analysis *an)
 
 static void verdict_json(struct json *j, const struct analysis *an)
 {
-	char text[FINDING_TEXT + 64], a[FMT_LEN], b[FMT_LEN];
-	const struct finding *f;
+	struct short_answer a;
 
-	if (!an->fs->n) {
-		json_str(j, "verdict",
-			 an->in->devices ? "Nothing stands out." : "No GPU work in this run.");
-		return;
-	}
-	f = &an->fs->f[0];
-	if (f->family == FAMILY_MEMORY)
-		snprintf(text, sizeof(text), "%s.", f->title);
-	else
-		snprintf(text, sizeof(text), "%s: %s of %s%s.", f->title,
-			 fmt_time(a, f->cost_ns / f->steps), fmt_time(b, finding_base_ns(f->on)),
-			 f->on->steps ? " a step" : "");
-	json_str(j, "verdict", text);
+	answer_of(&a, an->in, an->fs);
+	if (!a.known)
+		snprintf(a.what, sizeof(a.what), "%s",
+			 an->in->devices ? "Nothing stands out."
+					 : "Nothing can be said: no work, steps or samples.");
+	json_str(j, "verdict", a.what);
+	json_str(j, "action", *a.todo ? a.todo : NULL);
+	json_str(j, "confidence", a.sure);
 }
 
 static void kernels_json(struct json *j, struct krows *rs)
