@@ -51,7 +51,8 @@ static void finding_json(struct json *j, const struct trace *t, const struct fin
 	json_open(j, NULL, '{');
 	json_members(j, J_U64("id", i + 1), J_STR("family", family_table[f->family].word),
 		     J_STR("title", f->title), J_RANK(f->rank),
-		     J_I64("device", f->on->host ? -1 : (int64_t)t->device[f->on->device].device),
+		     J_I64_IF("device", !f->on->host,
+			      f->on->host ? 0 : (int64_t)t->device[f->on->device].device),
 		     J_U64("cost_ns", f->cost_ns / f->steps),
 		     J_STR("per", f->on->steps ? "step" : "trace"), J_REAL("share", f->share),
 		     J_STR("confidence", sure_word[f->sure]),

@@ -35,7 +35,7 @@ def named(p, python, problem):
         if re.search(title, first.get("title", "")):
             break
     ok(first.get("family") == family and re.search(title, first["title"]), f"{problem}: the first finding is {family}, and names it", why)
-    ok(first and re.search(action, first["action"]) and first["share"] > 0.5 and first["device"] == -1,
+    ok(first and re.search(action, first["action"]) and first["share"] > 0.5 and first["device"] is None,
        f"{problem}: it has its share and says what to do", first)
     sentence = first.get("title", "?")[:60]
     end, said = r.stderr.decode(), aon(p, "report", db).stdout.decode()

@@ -40,6 +40,13 @@ static const struct insight_device *thread_of(const struct insight *in)
 	return NULL;
 }
 
+const struct time_account *answer_account(const struct insight *in, const struct findings *fs)
+{
+	const struct insight_device *d = fs->n && fs->f[0].on->host ? fs->f[0].on : thread_of(in);
+
+	return d ? &d->account : NULL;
+}
+
 static void nothing(struct short_answer *out, const struct insight *in)
 {
 	const struct insight_device *d = thread_of(in);

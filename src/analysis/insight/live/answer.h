@@ -16,5 +16,8 @@ struct short_answer {
 
 void answer_of(struct short_answer *out, const struct insight *in, const struct findings *fs);
 
+/* The account that the answer is of; NULL: of a GPU, or there is none. */
+const struct time_account *answer_account(const struct insight *in, const struct findings *fs);
+
 /* "61 % backward pass, 30 % forward pass", the largest first. */
 char *answer_parts(const struct time_account *a, char *buf, size_t cap);

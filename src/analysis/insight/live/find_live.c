@@ -30,7 +30,7 @@ static double error_of(const struct host_account *a, uint32_t causes)
 }
 
 /* How sure: ranges are exact; of samples, their error decides. */
-static void judge(const struct host_account *a, struct finding *f, uint32_t causes)
+void live_judge(const struct host_account *a, struct finding *f, uint32_t causes)
 {
 	double e = error_of(a, causes);
 
@@ -144,7 +144,7 @@ static void say_culprit(const struct insight *in, struct finding *f, const struc
 }
 
 /* The first line of every finding: its part of the step, beside the largest other parts. */
-static void say_parts(struct finding *f, const struct host_account *a, uint32_t causes)
+void live_say_parts(struct finding *f, const struct host_account *a, uint32_t causes)
 {
 	char others[120] = "";
 	size_t used = 0;
@@ -181,13 +181,13 @@ static bool input_fill(const struct insight *in, struct finding *f)
 	bool single = a->fetches && !a->workers;
 
 	find_culprit(&c, in, a, BIT(INPUT));
-	judge(a, f, BIT(INPUT));
+	live_judge(a, f, BIT(INPUT));
 	if (c.named && !strstr(c.code, "__next__"))
 		SAY(title, "The step waits for its input%s: %.110s",
 		    single ? " (num_workers=0)" : "", c.code);
 	else
 		SAY(title, "The step waits for its input%s", single ? " (num_workers=0)" : "");
-	say_parts(f, a, BIT(INPUT));
+	live_say_parts(f, a, BIT(INPUT));
 	say_culprit(in, f, &c);
 	if (single)
 		SAY(action,
@@ -242,10 +242,10 @@ static bool code_fill(const struct insight *in, struct finding *f)
 	if (!c.named && a->on.account.ns[ACCOUNT_RANGE] >= f->cost_ns / 2 && a->ranges) {
 		f->cost_ns = a->range[0].ns;
 		f->share = ratio(f->cost_ns, a->on.account.base_ns);
-		judge(a, f, 0);
+		live_judge(a, f, 0);
 		SAY(title, "The program's range %.80s takes most of its time",
 		    trace_text(in->t, a->range[0].name));
-		say_parts(f, a, OWN);
+		live_say_parts(f, a, OWN);
 		finding_seen(f,
 			     "its own time, without ranges inside it, of %zu ranges of the program",
 			     a->ranges);
@@ -261,12 +261,12 @@ static bool code_fill(const struct insight *in, struct finding *f)
 	}
 	if (f->share < family_table[FAMILY_CODE].least)
 		return false;
-	judge(a, f, OWN);
+	live_judge(a, f, OWN);
 	text = strstr(own_remedy(c.b.state), "%.100s");
 	SAY(title, "%.120s %s in every step", c.code, doing(c.b.state));
 	if (!f->on->steps)
 		SAY(title, "%.120s %s", c.code, doing(c.b.state));
-	say_parts(f, a, OWN);
+	live_say_parts(f, a, OWN);
 	say_culprit(in, f, &c);
 	SAY(action, "%.*s%.100s%s", (int)(text - own_remedy(c.b.state)), own_remedy(c.b.state),
 	    c.code, text + strlen("%.100s"));
@@ -346,14 +346,14 @@ static bool plain_fill(const struct insight *in, struct finding *f)
 	struct culprit c;
 
 	find_culprit(&c, in, a, p->causes);
-	judge(a, f, p->causes);
+	live_judge(a, f, p->causes);
 	if (c.named && f->family == FAMILY_GIL && c.b.held)
 		SAY(title, "%s, which %.110s holds", p->title, c.code);
 	else if (c.named && !other)
 		SAY(title, "%s: %.110s", p->title, c.code);
 	else
 		SAY(title, "%s", p->title);
-	say_parts(f, a, p->causes);
+	live_say_parts(f, a, p->causes);
 	if (!other)
 		say_culprit(in, f, &c);
 	else
@@ -364,65 +364,6 @@ static bool plain_fill(const struct insight *in, struct finding *f)
 	if (f->family == FAMILY_OPTIMIZER)
 		optimizer_gain(f, a);
 	return true;
-}
-
-/* --- compilations --- */
-
-/* "torch.compile: recompiled f (a.py:3): why", "jax compiles again: f: why": the last one. */
-static const char *recompiled(const struct insight *in, uint32_t process, uint64_t *times)
-{
-	static const char *const head[] = { "torch.compile: recompiled ", "jax compiles again: " };
-	const struct trace *t = in->t;
-	const char *last = NULL;
-
-	*times = 0;
-	for (size_t i = 0; in->kinds[EVENT_MARK] && t->events && i < t->events; i++) {
-		const struct event *e = &t->event[i];
-		const char *text = trace_text(t, e->name);
-
-		if (e->kind != EVENT_MARK || t->track[e->track].process != process)
-			continue;
-		for (size_t k = 0; k < 2; k++) {
-			if (strncmp(text, head[k], strlen(head[k])) != 0)
-				continue;
-			(*times)++;
-			last = text + strlen(head[k]);
-		}
-	}
-	return last;
-}
-
-static bool again_fill(const struct insight *in, struct finding *f)
-{
-	const struct host_account *a = f->on->host;
-	uint64_t times;
-	const char *why = recompiled(in, a->process, &times);
-
-	if (!why || times < 2)
-		return false;
-	judge(a, f, BIT(COMPILE));
-	SAY(title, "Functions are compiled again: %.150s", why);
-	say_parts(f, a, BIT(COMPILE));
-	finding_seen(f, "%s times; the last: %.150s", N(times), why);
-	finding_facts(f, FACT_N("times", times));
-	SAY(action,
-	    "keep shapes, types and static arguments the same (pad the last batch, mark_dynamic, "
-	    "jit once outside the loop)");
-	return true;
-}
-
-static uint64_t again_cost(const struct insight *in, const struct insight_device *d)
-{
-	uint64_t times;
-
-	return recompiled(in, d->host->process, &times) && times >= 2
-		       ? d->account.ns[ACCOUNT_COMPILE]
-		       : UINT64_MAX;
-}
-
-static uint64_t compiling_cost(const struct insight *in, const struct insight_device *d)
-{
-	return again_cost(in, d) == UINT64_MAX ? d->account.ns[ACCOUNT_COMPILE] : UINT64_MAX;
 }
 
 /* --- costs --- */
@@ -459,8 +400,8 @@ const struct rule *live_rule(enum family k)
 	static const struct rule rule[FAMILIES] = {
 		[FAMILY_INPUT] = { input_cost, input_fill },
 		[FAMILY_CODE] = { code_cost, code_fill },
-		[FAMILY_COMPILE] = { again_cost, again_fill },
-		[FAMILY_COMPILING] = { compiling_cost, plain_fill },
+		[FAMILY_COMPILE] = { live_again_cost, live_again_fill },
+		[FAMILY_COMPILING] = { live_compiling_cost, plain_fill },
 		[FAMILY_CHECKPOINT] = { cost_CHECKPOINT, plain_fill },
 		[FAMILY_EVALUATION] = { cost_EVALUATION, plain_fill },
 		[FAMILY_LOGGING] = { cost_LOGGING, plain_fill },
@@ -469,6 +410,7 @@ const struct rule *live_rule(enum family k)
 		[FAMILY_PREEMPTED] = { cost_PREEMPTED, plain_fill },
 		[FAMILY_THROTTLED] = { cost_THROTTLED, plain_fill },
 		[FAMILY_OPTIMIZER] = { cost_OPTIMIZER, plain_fill },
+		[FAMILY_LAYER] = { live_layer_cost, live_layer_fill },
 		[FAMILY_COMM] = { live_comm_cost, live_comm_fill },
 		[FAMILY_STRAGGLER] = { live_straggler_cost, live_straggler_fill },
 		[FAMILY_IMBALANCE] = { live_imbalance_cost, live_imbalance_fill },

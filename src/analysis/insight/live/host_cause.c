@@ -49,8 +49,9 @@ static bool computes(const struct trace *t, const struct stack_row *s)
 {
 	static const char *const file[] = { "/torch/",      "/jax/",  "/jaxlib/", "/tinygrad/",
 					    "/tensorflow/", "/flax/", "/optax/",  "/pyopencl/" };
-	static const char *const native[] = { "gomp", "libomp", "iomp", "torch",  "mkl",  "at::",
-					      "c10",  "jax", "xla",    "pjrt", "oneapi", "dnnl", "pocl" };
+	static const char *const native[] = { "gomp",   "libomp", "iomp", "torch", "mkl",
+					      "at::",   "c10",    "jax",  "xla",   "pjrt",
+					      "oneapi", "dnnl",   "pocl" };
 	const struct stack_frame *leaf = leaf_of(s);
 
 	if (leaf && has_word(trace_text(t, leaf->file), file, sizeof(file) / sizeof(file[0])))

@@ -116,11 +116,37 @@ static void idle_json(struct json *j, const struct profile *p, double all)
 	json_close(j);
 }
 
+/* Of a run without a GPU: the parts of the step of the thread that the answer is about. */
+static bool split_host(struct json *j, const struct analysis *an)
+{
+	const struct time_account *a = answer_account(an->in, an->fs);
+
+	if (an->in->devices || !a || !a->base_ns)
+		return false;
+	json_open(j, "split", '[');
+	for (size_t c = 0; c < ACCOUNT_CAUSES; c++) {
+		if (!a->ns[c])
+			continue;
+		json_open(j, NULL, '{');
+		json_members(j, J_STR("class", account_table[c].people),
+			     J_U64("ns", a->ns[c] / (a->steps ? a->steps : 1)),
+			     J_REAL("share", (double)a->ns[c] / (double)a->base_ns));
+		json_open(j, "why", '[');
+		json_close(j);
+		json_close(j);
+	}
+	json_close(j);
+	return true;
+}
+
 static int split_json(struct json *j, const struct analysis *an)
 {
 	struct profile p = { .steps = 0 };
-	int err = profile_init(&p, an->in, an->fs, PROFILE_ALL);
+	int err;
 
+	if (split_host(j, an))
+		return 0;
+	err = profile_init(&p, an->in, an->fs, PROFILE_ALL);
 	if (err < 0)
 		return err;
 	json_open(j, "split", '[');
@@ -173,8 +199,6 @@ static void verdict_json(struct json *j, const struct analysis *an)
 			 an->in->devices ? "Nothing stands out."
 					 : "Nothing can be said: no work, steps or samples.");
 	json_str(j, "verdict", a.what);
-	json_str(j, "action", *a.todo ? a.todo : NULL);
-	json_str(j, "confidence", a.sure);
 }
 
 static void kernels_json(struct json *j, struct krows *rs)
