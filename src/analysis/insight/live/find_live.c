@@ -189,6 +189,11 @@ static bool input_fill(const struct insight *in, struct finding *f)
 		SAY(title, "The step waits for its input%s", single ? " (num_workers=0)" : "");
 	live_say_parts(f, a, BIT(INPUT));
 	say_culprit(in, f, &c);
+	if (single) /* how many CPUs are idle is not known */
+		SAY(expect,
+		    "%s to %s a step, now %s, if batches took no time; workers need idle CPUs",
+		    T(a->on.account.base_ns - f->gain_hi_ns),
+		    T(a->on.account.base_ns - f->gain_lo_ns), T(a->on.account.base_ns));
 	if (single)
 		SAY(action,
 		    "DataLoader(num_workers=4, persistent_workers=True): workers prepare batches "
