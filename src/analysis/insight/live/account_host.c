@@ -18,7 +18,7 @@
 struct open {
 	uint64_t end_ns;
 	uint32_t name; /* of the innermost that tells no part, if none inside tells one */
-	uint8_t part;  /* of it or of the innermost around it that tells */
+	uint8_t part;  /* its own, or of the innermost around that tells */
 	bool op;       /* it or one around it is an operator */
 };
 
@@ -174,7 +174,7 @@ static bool in_collective(const struct host_live *x, uint64_t ns)
 	return lo < x->colls && x->coll[lo].start_ns <= ns;
 }
 
-static bool same_row(const struct host_row *a, const struct host_row *b)
+static bool same_row(const struct host_sample *a, const struct host_sample *b)
 {
 	return a->stack == b->stack && a->holder == b->holder && a->range == b->range &&
 	       a->part == b->part && a->state == b->state && a->flags == b->flags &&
@@ -185,12 +185,12 @@ static int add_sample(struct insight *in, struct host_account *a, const struct e
 {
 	struct host_live *x = a->x;
 	const struct open *o = x->depth ? &x->open[x->depth - 1] : NULL;
-	struct host_row key = { .stack = e->a < in->t->stacks ? (uint32_t)e->a : 0,
-				.range = o ? o->name : 0,
-				.part = o ? o->part : HOST_PARTS,
-				.state = (uint8_t)sample_state(e->b),
-				.flags = sample_flags(e->b) & SAMPLE_GC,
-				.in_collective = in_collective(x, e->start_ns) };
+	struct host_sample key = { .stack = e->a < in->t->stacks ? (uint32_t)e->a : 0,
+				   .range = o ? o->name : 0,
+				   .part = o ? o->part : HOST_PARTS,
+				   .state = (uint8_t)sample_state(e->b),
+				   .flags = sample_flags(e->b) & SAMPLE_GC,
+				   .in_collective = in_collective(x, e->start_ns) };
 	uint64_t hash;
 	uint32_t i;
 

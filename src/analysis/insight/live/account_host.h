@@ -23,7 +23,7 @@
 	 1u << ACCOUNT_COMPUTE)
 
 /* Samples that are alike. */
-struct host_row {
+struct host_sample {
 	uint32_t stack, holder; /* as of struct sample_row */
 	uint32_t range;         /* name of the innermost range that tells no part; 0: none */
 	uint8_t part;           /* enum host_part by ranges; HOST_PARTS: none tells */
@@ -49,10 +49,10 @@ struct host_account {
 	double error_ns[ACCOUNT_CAUSES]; /* standard error, of what rests on samples */
 	uint64_t count[ACCOUNT_CAUSES];  /* samples */
 	uint64_t samples;
-	uint64_t holders;     /* samples of threads that held the GIL meanwhile */
-	uint64_t workers;     /* of its DataLoader, that were seen; fetches of its own: 0 workers */
-	uint64_t fetches;     /* on this thread */
-	struct host_row *row; /* owned */
+	uint64_t holders; /* samples of threads that held the GIL meanwhile */
+	uint64_t workers; /* of its DataLoader, that were seen; fetches of its own: 0 workers */
+	uint64_t fetches; /* on this thread */
+	struct host_sample *row; /* owned */
 	size_t rows;
 	struct host_range *range; /* owned, the longest first */
 	size_t ranges;

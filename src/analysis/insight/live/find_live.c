@@ -53,7 +53,7 @@ int host_blame(struct samples_sum *out, const struct insight *in, const struct h
 	if (!some.samples.row)
 		return -ENOMEM;
 	for (size_t i = 0; i < a->rows; i++) {
-		const struct host_row *r = &a->row[i];
+		const struct host_sample *r = &a->row[i];
 
 		if (!(causes & 1u << r->cause))
 			continue;
@@ -130,12 +130,12 @@ static void say_culprit(const struct insight *in, struct finding *f, const struc
 	char what[BLAME_LABEL];
 
 	if (c->named)
-		finding_seen(f, "%s %% (+-%s) of %s samples of it: %.120s", P(c->all.share),
+		finding_seen(f, "%s %% (+-%s) of its %s samples: %.120s", P(c->all.share),
 			     P(c->all.error), N(c->count), blame_text(in->t, &c->b, &c->all, what));
 	else if (c->count >= SAMPLES_ENOUGH)
 		finding_seen(f, "by %s samples, which have no stack", N(c->count));
 	else if (c->count)
-		finding_seen(f, "not enough samples of it to name the code: %s, and %u are needed",
+		finding_seen(f, "not enough samples to name the code: %s, and %u are needed",
 			     N(c->count), SAMPLES_ENOUGH);
 	finding_facts(f, FACT_N("samples", c->count));
 	if (c->named)

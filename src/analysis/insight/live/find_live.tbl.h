@@ -18,7 +18,7 @@ RULE(LOGGING,    logging,         0.05, 0.80, 1.00, "logging",
 RULE(COMPILING,  compiling,       0.05, 0.80, 1.00, "building of kernels",
      "Code is compiled while the program runs (OpenCL programs, first compilations), and it waits.")
 RULE(GC,         gc,              0.05, 0.80, 1.00, "garbage collection",
-     "Python's garbage collector goes through all objects of the program, and the program stands still.")
+     "Python's garbage collector goes through all objects of the program, and the program waits.")
 RULE(GIL,        gil,             0.05, 0.80, 1.00, "GIL",
      "Another thread of the program holds Python's global interpreter lock.")
 RULE(PREEMPTED,  preempted,       0.20, 0.80, 1.00, "waits for a CPU",

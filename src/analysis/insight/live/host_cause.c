@@ -77,7 +77,7 @@ static bool is_blocked(uint8_t state)
 }
 
 /* Blocked in the model or in the rest of a step: by itself, or inside an operator? */
-static enum account_cause blocked(const struct trace *t, const struct host_row *r,
+static enum account_cause blocked(const struct trace *t, const struct host_sample *r,
 				  const struct stack_row *s, enum account_cause work)
 {
 	if (r->state == SAMPLE_FAULT)
@@ -90,7 +90,7 @@ static enum account_cause blocked(const struct trace *t, const struct host_row *
 }
 
 /* What is done with CPU time that no name of a part tells. */
-static enum account_cause rest(const struct trace *t, const struct host_row *r,
+static enum account_cause rest(const struct trace *t, const struct host_sample *r,
 			       const struct stack_row *s)
 {
 	if (computes(t, s))
@@ -111,7 +111,7 @@ static enum account_cause without_cpu(uint8_t state)
 }
 
 /* Who lacks a CPU in what need not be done at all lacks it because of that: it goes with its cause. */
-static enum account_cause cause_of(struct insight *in, const struct host_row *r)
+static enum account_cause cause_of(struct insight *in, const struct host_sample *r)
 {
 	struct stack_row s = trace_stack(in->t, r->stack);
 	uint8_t part = r->part != HOST_PARTS ? r->part : insight_stack_part(in, r->stack);
@@ -140,7 +140,7 @@ static enum account_cause cause_of(struct insight *in, const struct host_row *r)
 	return work == ACCOUNT_CODE ? rest(in->t, r, &s) : work;
 }
 
-static size_t slot_of(const struct host_row *r)
+static size_t slot_of(const struct host_sample *r)
 {
 	return r->part != HOST_PARTS ? r->part : r->range ? MARKED : BARE;
 }
@@ -169,7 +169,7 @@ static void judge_code(const struct insight *in, struct host_account *a, size_t 
 	for (int turn = 0; turn < 2; turn++) {
 		code = turn && own > 0 && is_own_code(a, part, own / all, library / all);
 		for (size_t i = 0; i < a->rows; i++) {
-			struct host_row *r = &a->row[i];
+			struct host_sample *r = &a->row[i];
 			struct stack_row s = trace_stack(in->t, r->stack);
 			const struct stack_frame *leaf = leaf_of(&s);
 			bool lacks = is_without_cpu(r->state);

@@ -6,12 +6,14 @@
 #include "cli/report/alarms.h"
 #include "cli/cluster/fleet_ask.h"
 #include "cli/core/inputs.h"
+#include "cli/core/locate.h"
 #include "cli/report/view.h"
 #include "insight/live/answer.h"
 #include "insight/replay.h"
 #include "read/json.h"
 
-#define FOLD 3u
+#define FOLD     3u
+#define FLUSH_MS 1000
 
 static const char *const kind_people[SIM_KINDS] = {
 #define SIM_KIND(NAME, word, what) [SIM_##NAME] = what,
@@ -232,6 +234,8 @@ int cmd_why(const struct opts *o)
 		return cmd_diagnose(o);
 	if (fleet_asked(o))
 		return o->val[OPT_OF_CAPTURE] ? fleet_as_store(o, cmd_why) : fleet_why_cmd(o);
+	if (!o->argc) /* of a job that runs: what aond still holds counts, too */
+		(void)admin_ask(locate_run_dir(), "flush", FLUSH_MS, NULL, NULL);
 	rc = view_open(&v, o, VIEW_ALL);
 	if (rc != CLI_OK)
 		return rc;

@@ -36,7 +36,7 @@ OPT(DELAY,    'd', "delay",    "S",      C(TOP), "seconds between updates (defau
 OPT(SORT,     's', "sort",     "total|count|avg|max|name", C(TOP), "sort names by this (default total)")
 OPT(PROCESS,  'P', "process",  "N",      C(REPORT), "only the process with this number in the store")
 OPT(PID,      'p', "pid",      "P",      C(REPORT) | C(BUDGET), "only processes with this pid")
-OPT(RUN,      'r', "run",      "R",      C(REPORT), "only processes of this run")
+OPT(RUN,      'r', "run",      "R",      C(REPORT) | C(WHY), "only processes of this run (aon why: the newest by default)")
 OPT(KINETO,    0,  "kineto",   NULL,     C(CAPTURE), "use PyTorch's profiler, for programs started by aon run --kineto")
 OPT(JAX,       0,  "jax",      NULL,     C(CAPTURE), "use XLA's profiler, for the processes of --pid")
 OPT(FLIGHT,    0,  "flight-recorder", NULL, C(CAPTURE), "read PyTorch's Flight Recorder: which rank has not called which collective")

@@ -35,7 +35,8 @@ static int load(struct trace *t, struct store *st, const char *path, const struc
 	return err;
 }
 
-bool answer_load(struct short_answer *out, struct store *st, const char *path, const struct procs *ps)
+bool answer_load(struct short_answer *out, struct store *st, const char *path,
+		 const struct procs *ps)
 {
 	struct findings *fs = NULL;
 	struct insight *in = NULL;
@@ -80,7 +81,7 @@ bool answer_first(const struct out *out, struct store *st, const char *path, con
 
 static bool same_run(const struct process *a, const struct process *b)
 {
-	return *a->run ? !strcmp(a->run, b->run) : a->id == b->id;
+	return !strcmp(a->run, b->run); /* those without one are together */
 }
 
 struct procs answer_run(const struct procs *ps, size_t i)
@@ -93,21 +94,27 @@ struct procs answer_run(const struct procs *ps, size_t i)
 	return some;
 }
 
-bool answer_newest(const struct out *out, struct store *st, const char *path,
-		   const struct procs *ps)
+struct procs answer_newest_run(const struct procs *ps)
 {
-	struct procs some;
 	size_t last = 0;
-	bool said;
 
 	for (size_t i = 1; i < ps->n; i++)
 		if (ps->p[i].last_ns > ps->p[last].last_ns)
 			last = i;
+	return answer_run(ps, last);
+}
+
+bool answer_newest(const struct out *out, struct store *st, const char *path,
+		   const struct procs *ps)
+{
+	struct procs some;
+	bool said;
+
 	if (!ps->n)
 		return false;
-	some = answer_run(ps, last);
-	if (some.n < ps->n && *ps->p[last].run)
-		out_line(out, OUT_PLAIN, "  Newest run, %s:", ps->p[last].run);
+	some = answer_newest_run(ps);
+	if (some.n && some.n < ps->n && *some.p[0].run)
+		out_line(out, OUT_PLAIN, "  Newest run, %s:", some.p[0].run);
 	said = answer_first(out, st, path, &some);
 	free(some.p);
 	return said;
