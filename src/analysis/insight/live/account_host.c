@@ -372,6 +372,7 @@ static void see_workers(struct insight *in)
 		for (uint32_t p = 0; p < t->processes; p++)
 			if (t->process[p].pid == pid && of > in->hosts.v[p].workers)
 				in->hosts.v[p].workers = of;
+		in->hosts.v[t->track[t->event[i].track].process].works_for = pid;
 	}
 }
 

@@ -49,9 +49,10 @@ struct host_account {
 	double error_ns[ACCOUNT_CAUSES]; /* standard error, of what rests on samples */
 	uint64_t count[ACCOUNT_CAUSES];  /* samples */
 	uint64_t samples;
-	uint64_t holders; /* samples of threads that held the GIL meanwhile */
-	uint64_t workers; /* of its DataLoader, that were seen; fetches of its own: 0 workers */
-	uint64_t fetches; /* on this thread */
+	uint64_t holders;   /* samples of threads that held the GIL meanwhile */
+	uint64_t workers;   /* of its DataLoader, that were seen; fetches of its own: 0 workers */
+	uint64_t fetches;   /* on this thread */
+	uint64_t works_for; /* pid of the process whose DataLoader's worker this is; 0: none */
 	struct host_sample *row; /* owned */
 	size_t rows;
 	struct host_range *range; /* owned, the longest first */

@@ -174,6 +174,21 @@ void live_say_parts(struct finding *f, const struct host_account *a, uint32_t ca
 
 /* --- input --- */
 
+/* Who waits for workers is not to blame: what the most sampled of them does is. */
+static void worker_culprit(struct culprit *c, const struct insight *in,
+			   const struct host_account *a)
+{
+	uint64_t pid = in->t->process[a->process].pid;
+	const struct host_account *most = NULL;
+
+	for (size_t i = 0; i < in->hosts.n; i++)
+		if (in->hosts.v[i].works_for == pid &&
+		    (!most || in->hosts.v[i].samples > most->samples))
+			most = &in->hosts.v[i];
+	if (most)
+		find_culprit(c, in, most, UINT32_MAX);
+}
+
 static bool input_fill(const struct insight *in, struct finding *f)
 {
 	const struct host_account *a = f->on->host;
@@ -181,10 +196,12 @@ static bool input_fill(const struct insight *in, struct finding *f)
 	bool single = a->fetches && !a->workers;
 
 	find_culprit(&c, in, a, BIT(INPUT));
+	if (a->workers)
+		worker_culprit(&c, in, a);
 	live_judge(a, f, BIT(INPUT));
 	if (c.named && !strstr(c.code, "__next__"))
-		SAY(title, "The step waits for its input%s: %.110s",
-		    single ? " (num_workers=0)" : "", c.code);
+		SAY(title, "The step waits for its input%s: %.110s%s",
+		    single ? " (num_workers=0)" : "", c.code, a->workers ? " in its workers" : "");
 	else
 		SAY(title, "The step waits for its input%s", single ? " (num_workers=0)" : "");
 	live_say_parts(f, a, BIT(INPUT));
@@ -200,10 +217,8 @@ static bool input_fill(const struct insight *in, struct finding *f)
 		    "while the step computes%s%.80s",
 		    c.named ? "; or make cheaper: " : "", c.named ? c.code : "");
 	else if (a->workers)
-		SAY(action,
-		    "%s workers are too slow: more of them (num_workers), or make cheaper what "
-		    "they do: aon report --by stack",
-		    N(a->workers));
+		SAY(action, "more workers (num_workers is %s), or make %.100s cheaper",
+		    N(a->workers), c.named ? c.code : "what they do");
 	else if (c.named)
 		SAY(action,
 		    "prepare the next batch meanwhile, in another thread or process, or make "
