@@ -74,6 +74,11 @@ uint64_t account_before(struct account_sum *x, uint64_t ns)
 	return s->before_ns + least(ns, s->end_ns) - least(ns, s->start_ns);
 }
 
+bool account_within(struct account_sum *x, uint64_t ns)
+{
+	return account_before(x, ns + 1) > account_before(x, ns);
+}
+
 static uint64_t inside(struct account_sum *x, uint64_t from, uint64_t to)
 {
 	return to > from ? account_before(x, to) - account_before(x, from) : 0;

@@ -2,7 +2,7 @@
 /*
  * account.h - the account of one device's time: a GPU of a rank, or the CPU of a process. Pure.
  *
- * Its base is the one denominator of all that is said of the device. Where the process has steps,
+ * Its base is the one denominator of all figures of the device. Where the process has steps,
  * the base is these steps: from the first one's begin (or the end of the work that was launched
  * before it) to the last one's end (or that of the last work launched in one), without what lies
  * between steps that were not recorded. Without steps it is the observed interval: from the first
@@ -39,7 +39,7 @@ struct account_row {
 extern const struct account_row account_table[ACCOUNT_CAUSES];
 
 struct time_account {
-	uint64_t base_ns;          /* all of it */
+	uint64_t base_ns;          /* all of the base */
 	uint64_t steps;            /* in it: divide by them for a step. 0: the observed interval */
 	uint64_t start_ns, end_ns; /* from its first nanosecond to its last one */
 	uint64_t ns[ACCOUNT_CAUSES]; /* sum to base_ns */
@@ -91,6 +91,8 @@ void account_put(struct account_sum *x, enum account_cause cause, uint64_t from_
 /* It is not of the base: at its begin or end the device did what is not in the trace. */
 void account_cut(struct account_sum *x, uint64_t from_ns, uint64_t to_ns);
 
+/* Whether ns lies in the base. */
+bool account_within(struct account_sum *x, uint64_t ns);
 /* How much of the base lies before ns. */
 uint64_t account_before(struct account_sum *x, uint64_t ns);
 

@@ -14,7 +14,7 @@ ACCOUNT(BACKWARD,     "backward",         "backward pass",          "of a CPU: t
 ACCOUNT(OPTIMIZER,    "optimizer",        "optimizer",              "of a CPU: the optimizer's step")
 ACCOUNT(COMM_SEND,    "comm_transfer",    "transferring",           "communication ran and nothing computed: without the wait for late ranks")
 ACCOUNT(COMM_WAIT,    "comm_wait",        "waiting for late ranks", "communication ran and nothing computed: the wait for ranks that came later")
-ACCOUNT(COMM,         "comm",             "communication",          "communication ran and nothing computed; waiting and sending cannot be told apart")
+ACCOUNT(COMM,         "comm",             "communication",          "communication ran and nothing computed; waiting and sending cannot be distinguished")
 ACCOUNT(COPY,         "copy",             "copies",                 "copies or memsets ran, and no kernel")
 ACCOUNT(INPUT,        "input",            "next batch",             "the launching thread fetched or prepared its next batch")
 ACCOUNT(SYNC,         "sync",             "after waits",            "the host had waited for the device, so that nothing was queued")

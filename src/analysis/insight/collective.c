@@ -242,6 +242,22 @@ static size_t drop_orphans(const struct insight *in, struct state_shares *s)
 	return n;
 }
 
+/* Of exposed communication waiting and sending have the shares that they have of all. */
+static void tell_apart(struct insight_device *d, const struct rank_wait *w)
+{
+	double all = (double)d->class[CLASS_COMM].ns, part = (double)d->account.ns[ACCOUNT_COMM];
+
+	if (all < (double)w->comm_ns)
+		all = (double)w->comm_ns;
+	if (!(all > 0))
+		return;
+	part /= all;
+	account_move(&d->account, ACCOUNT_COMM, ACCOUNT_COMM_WAIT,
+		     (uint64_t)(part * (double)w->waited_ns));
+	account_move(&d->account, ACCOUNT_COMM, ACCOUNT_COMM_SEND,
+		     (uint64_t)(part * (double)(w->comm_ns - w->waited_ns)));
+}
+
 int insight_waits_end(struct insight *in)
 {
 	struct state_shares *s = &in->x->share[SHARES_GPU];
@@ -262,5 +278,7 @@ int insight_waits_end(struct insight *in)
 		w->rank[f].rank = in->t->file[f].rank;
 	}
 	waits_match(w, s->v, s->n);
+	for (size_t i = 0; i < in->devices && w->matched; i++)
+		tell_apart(&in->device[i], &w->rank[in->t->device[in->device[i].device].file]);
 	return 0;
 }

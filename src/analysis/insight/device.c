@@ -99,7 +99,7 @@ static int add_device(struct insight *in, uint32_t device, uint32_t *track)
 {
 	struct state_device *x = &in->x->device[device];
 	const struct state_process *p = &in->x->process[in->t->device[device].process];
-	struct idle idle = { in, x, 0 };
+	struct idle idle = { in, x };
 	size_t tracks = 0;
 	int err = 0;
 
@@ -115,7 +115,7 @@ static int add_device(struct insight *in, uint32_t device, uint32_t *track)
 	err = err ? err
 		  : breakdown_tracks(&x->sum, in->t, in->names, in->link, track, tracks, idle_gap,
 				     &idle);
-	return err ? err : idle.err;
+	return err ? err : frames_sum(in, x);
 }
 
 int insight_devices_begin(struct insight *in)
@@ -148,7 +148,7 @@ static void find_idle(struct insight *in)
 int insight_devices(struct insight *in)
 {
 	uint32_t *track = calloc(in->t->tracks + 1, sizeof(*track));
-	int err = track ? 0 : -ENOMEM;
+	int err = track ? frames_begin(in) : -ENOMEM;
 
 	for (uint32_t i = 0; i < in->x->devices && !err; i++)
 		err = add_device(in, i, track);
@@ -189,7 +189,6 @@ int insight_devices_end(struct insight *in)
 		struct insight_device *d = &in->device[in->devices];
 		struct state_device *x = &in->x->device[i];
 
-		idle_names(x);
 		*d = x->d;
 		d->device = i;
 		d->rank = in->t->file[in->t->device[i].file].rank;
@@ -207,6 +206,7 @@ int insight_devices_end(struct insight *in)
 		breakdown_end(&d->b, &x->sum.u);
 		idle_tail(&x->account);
 		account_close(&x->account, &d->account);
+		frames_end(in->t, x, d);
 		in->devices++;
 	}
 	return err;

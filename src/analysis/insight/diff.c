@@ -18,12 +18,30 @@
 
 const char *profile_part(size_t part, const char **word)
 {
-	static const char *const idle[IDLE_CAUSES] = { "idle: next batch",   "idle: waited for GPU",
-						       "idle: host busy",    "idle: launching",
-						       "idle: dependencies", "idle: other" };
-	static const char *const idle_words[IDLE_CAUSES] = { "idle_input",      "idle_sync",
-							     "idle_host",       "idle_launch",
-							     "idle_dependency", "idle_other" };
+	static const char *const idle[IDLE_CAUSES] = {
+		[IDLE_INPUT] = "idle: next batch",         [IDLE_SYNC] = "idle: waited for GPU",
+		[IDLE_HOST] = "idle: host busy",           [IDLE_LAUNCH] = "idle: launching",
+		[IDLE_DEPENDENCY] = "idle: dependencies",  [IDLE_OTHER] = "idle: other",
+		[IDLE_COMPILE] = "idle: compiling",        [IDLE_CHECKPOINT] = "idle: checkpoints",
+		[IDLE_GC] = "idle: garbage collection",    [IDLE_ALLOC] = "idle: allocating",
+		[IDLE_CAPTURE] = "idle: capturing graphs", [IDLE_WARM_UP] = "idle: first use",
+		[IDLE_PROFILER] = "idle: the profiler",
+	};
+	static const char *const idle_words[IDLE_CAUSES] = {
+		[IDLE_INPUT] = "idle_input",
+		[IDLE_SYNC] = "idle_sync",
+		[IDLE_HOST] = "idle_host",
+		[IDLE_LAUNCH] = "idle_launch",
+		[IDLE_DEPENDENCY] = "idle_dependency",
+		[IDLE_OTHER] = "idle_other",
+		[IDLE_COMPILE] = "idle_compile",
+		[IDLE_CHECKPOINT] = "idle_checkpoint",
+		[IDLE_GC] = "idle_gc",
+		[IDLE_ALLOC] = "idle_alloc",
+		[IDLE_CAPTURE] = "idle_graph_capture",
+		[IDLE_WARM_UP] = "idle_warm_up",
+		[IDLE_PROFILER] = "idle_profiler",
+	};
 	const char *dummy;
 
 	word = word ? word : &dummy;

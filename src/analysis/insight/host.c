@@ -13,38 +13,69 @@ static bool waits(struct insight *in, const struct event *e)
 			    e->kind == EVENT_API ? names_call(in->names, e->name) : CALL_OTHER);
 }
 
-static bool is_span(struct insight *in, const struct event *e, enum span_kind kind)
+/* The cause that it names, or IDLE_CAUSES. */
+static enum idle_cause mark_of(struct insight *in, const struct event *e, enum call *call)
 {
-	if (!e->dur_ns)
-		return false;
-	if (kind == SPAN_SYNC)
-		return waits(in, e);
-	return e->kind == EVENT_RANGE && e->a != TRACE_GPU_USER &&
-	       names_range(in->names, e->name) == RANGE_INPUT;
+	*call = e->kind == EVENT_API ? names_call(in->names, e->name) : CALL_OTHER;
+	if (e->kind == EVENT_RANGE && e->a == TRACE_GPU_USER)
+		return IDLE_CAUSES;
+	return idle_mark(e->kind, *call,
+			 e->kind == EVENT_RANGE ? names_range(in->names, e->name) : RANGE_OTHER);
 }
 
-/* The outermost ones: a loader's parts are one wait. With `span` NULL it only counts. */
-static size_t collect_track(struct insight *in, uint32_t track, enum span_kind kind,
-			    struct insight_span *span)
+/* The outermost ones: a loader's parts are one wait. */
+static size_t collect_syncs(struct insight *in, uint32_t track, struct insight_span *span)
 {
 	const struct trace *t = in->t;
-	uint64_t *last = &in->x->track[track].span_end[kind], end = *last;
+	uint64_t *end = &in->x->track[track].span_end[SPAN_SYNC];
 	size_t n = 0;
 
-	if (t->track[track].device != TRACK_HOST)
-		return 0;
 	for (size_t i = t->track_first[track]; i < t->track_first[track + 1]; i++) {
 		const struct event *e = &t->event[i];
 
-		if (e->start_ns < end || !event_counts(e) || !is_span(in, e, kind))
+		if (!e->dur_ns || e->start_ns < *end || !event_counts(e) || !waits(in, e))
 			continue;
-		end = event_end(e);
-		if (span)
-			span[n] = (struct insight_span){ e->start_ns, end, (uint32_t)i };
-		n++;
+		*end = event_end(e);
+		span[n++] = (struct insight_span){ e->start_ns, *end, (uint32_t)i, IDLE_SYNC };
 	}
-	if (span)
-		*last = end;
+	return n;
+}
+
+static size_t collect_marks(struct insight *in, uint32_t track, struct insight_span *span, size_t n)
+{
+	const struct trace *t = in->t;
+	struct state_track *x = &in->x->track[track];
+
+	for (size_t i = t->track_first[track]; i < t->track_first[track + 1]; i++) {
+		const struct event *e = &t->event[i];
+		enum idle_cause c;
+		enum call call;
+
+		if (!e->dur_ns || !event_counts(e))
+			continue;
+		c = mark_of(in, e, &call);
+		if (c != IDLE_CAUSES)
+			n = idle_mark_add(span, n,
+					  (struct insight_span){ e->start_ns, event_end(e),
+								 (uint32_t)i, (uint8_t)c },
+					  call, &x->capture);
+	}
+	return n;
+}
+
+/* No more than this. */
+static size_t count_track(struct insight *in, uint32_t track, enum span_kind kind)
+{
+	const struct trace *t = in->t;
+	enum call call;
+	size_t n = 0;
+
+	for (size_t i = t->track_first[track]; i < t->track_first[track + 1]; i++) {
+		const struct event *e = &t->event[i];
+
+		n += e->dur_ns && event_counts(e) &&
+		     (kind == SPAN_SYNC ? waits(in, e) : mark_of(in, e, &call) != IDLE_CAUSES);
+	}
 	return n;
 }
 
@@ -56,14 +87,14 @@ static size_t keep_track(struct insight *in, uint32_t track, enum span_kind kind
 	uint64_t since = in->x->process[in->t->track[track].process].idle_ns;
 	size_t first, end, n = 0;
 
-	if (!was->track_first || in->t->track[track].device != TRACK_HOST)
+	if (!was->track_first)
 		return 0;
 	first = was->track_first[track];
 	end = was->track_first[track + 1];
 	first = end - first > SPANS_KEPT ? end - SPANS_KEPT : first;
 	for (size_t i = first; i < end; i++) {
-		if (was->span[i].end_ns <= since)
-			continue;
+		if (kind == SPAN_MARK && was->span[i].end_ns <= since)
+			continue; /* a lead lasts longer than a gap */
 		if (span) {
 			span[n] = was->span[i];
 			span[n].event = NO_EVENT;
@@ -80,21 +111,27 @@ static int collect(struct insight *in, enum span_kind kind)
 
 	if (!s.track_first)
 		return -ENOMEM;
-	for (uint32_t l = 0; l < in->t->tracks; l++) {
-		s.track_first[l] = n;
-		n += keep_track(in, l, kind, NULL) + collect_track(in, l, kind, NULL);
-	}
-	s.track_first[in->t->tracks] = n;
+	for (uint32_t l = 0; l < in->t->tracks; l++)
+		if (in->t->track[l].device == TRACK_HOST)
+			n += keep_track(in, l, kind, NULL) + count_track(in, l, kind);
 	s.span = calloc(n + 1, sizeof(*s.span));
 	if (!s.span) {
 		free(s.track_first);
 		return -ENOMEM;
 	}
+	n = 0;
 	for (uint32_t l = 0; l < in->t->tracks; l++) {
-		size_t kept = keep_track(in, l, kind, s.span + s.track_first[l]);
+		struct insight_span *to = s.span + n;
+		size_t kept;
 
-		collect_track(in, l, kind, s.span + s.track_first[l] + kept);
+		s.track_first[l] = n;
+		if (in->t->track[l].device != TRACK_HOST)
+			continue;
+		kept = keep_track(in, l, kind, to);
+		n += kind == SPAN_SYNC ? kept + collect_syncs(in, l, to + kept)
+				       : collect_marks(in, l, to, kept);
 	}
+	s.track_first[in->t->tracks] = n;
 	free(in->spans[kind].span);
 	free(in->spans[kind].track_first);
 	in->spans[kind] = s;
@@ -134,6 +171,8 @@ static void add_spans(struct insight *in)
 			if (s->event == NO_EVENT)
 				continue;
 			h = &in->host[t->track[t->event[s->event].track].process];
+			if (k == SPAN_MARK && s->cause != IDLE_INPUT)
+				continue;
 			*(k == SPAN_SYNC ? &h->syncs : &h->inputs) += 1;
 			*(k == SPAN_SYNC ? &h->sync_ns : &h->input_ns) += s->end_ns - s->start_ns;
 			if (k == SPAN_SYNC)

@@ -178,8 +178,8 @@ static void state_free(struct insight_state *x)
 		free(x->track[i].queue.v);
 	}
 	for (size_t i = 0; x->device && i < x->devices; i++) {
-		map_fini(&x->device[i].host_name);
-		free(x->device[i].host_ns);
+		map_fini(&x->device[i].frame_of);
+		free(x->device[i].frame);
 	}
 	for (size_t i = 0; i < ROLLS; i++) {
 		map_fini(&x->table[i].row);
@@ -208,6 +208,7 @@ static void state_free(struct insight_state *x)
 	for (size_t i = 0; i < SHARES; i++)
 		free(x->share[i].v);
 	samples_state_free(&x->samples);
+	frames_free(&x->hold);
 	free(x->carry);
 	free(x->track);
 	free(x->device);

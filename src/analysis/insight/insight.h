@@ -56,6 +56,12 @@ struct insight_stream {
 	struct insight_launch launch;
 };
 
+/* A frame of the host: how long it held a device up, and how long its calls took that did. */
+struct insight_frame {
+	uint32_t name; /* 0: none */
+	uint64_t ns, span_ns, count;
+};
+
 struct insight_device {
 	uint32_t device; /* index into t->device[] */
 	int32_t rank;
@@ -73,8 +79,9 @@ struct insight_device {
 	size_t stream_first, streams;     /* into insight.stream[] */
 	uint64_t steps, step_ns;          /* of its process, and their time */
 	const struct host_account *host;  /* NULL; else no GPU: a thread, of this account */
-	uint32_t host_name;               /* most of IDLE_HOST was spent in ranges of this name */
-	uint64_t host_name_ns;
+	/* The deepest frame that holds half of the time that the device waited for its host (launching
+	 * included), and of the program's own code; and of the time that is due to waits. */
+	struct insight_frame host_in, host_own, sync_in, sync_own;
 };
 
 #define GAP_SHORT_NS    200000u /* longer gaps are not due to launching */
@@ -149,7 +156,7 @@ struct insight_host {
 };
 
 /* Spans of a thread that may explain idle GPUs. */
-enum span_kind { SPAN_SYNC, SPAN_INPUT, SPAN_KINDS };
+enum span_kind { SPAN_SYNC, SPAN_MARK, SPAN_KINDS }; /* waits; what idle_mark() knows */
 
 struct insight_spans {
 	struct insight_span *span; /* owned, track by track */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay.c - runs the simulator for each finding whose cause it can remove. */
+/* replay.c - runs the simulator without each cause that it can remove. */
 #include "insight/replay.h"
 
 #include <errno.h>
@@ -8,27 +8,6 @@
 #include "sim/path.h"
 #include "sim/whatif.h"
 
-/* Factors by name: 0 for what a finding is about, 1 for all else. */
-struct scales {
-	float *input, *copy;
-};
-
-static int scales_init(struct scales *s, const struct trace *t, struct names *n)
-{
-	s->input = malloc((t->names + 1) * sizeof(float));
-	s->copy = malloc((t->names + 1) * sizeof(float));
-	if (!s->input || !s->copy)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < t->names; i++) {
-		s->input[i] = names_range(n, i) == RANGE_INPUT ? 0.0f : 1.0f;
-		s->copy[i] = 1.0f;
-	}
-	for (size_t i = 0; i < t->events; i++)
-		if (t->event[i].kind == EVENT_COPY || t->event[i].kind == EVENT_MEMSET)
-			s->copy[t->event[i].name] = 0.0f;
-	return 0;
-}
-
 const char *const replay_word[FAMILIES] = {
 	[FAMILY_INPUT] = "with input that is always there",
 	[FAMILY_LAUNCH] = "with a host that takes no time",
@@ -36,32 +15,136 @@ const char *const replay_word[FAMILIES] = {
 	[FAMILY_SYNC] = "with a host that never waits",
 	[FAMILY_COMM] = "with communication that nothing waits for",
 	[FAMILY_COPY] = "with copies that take no time",
+	[FAMILY_ROOF] = "with kernels at their limits",
+	[FAMILY_COMPILING] = "without compilations",
+	[FAMILY_CHECKPOINT] = "without checkpoints",
+	[FAMILY_GC] = "without garbage collection",
+	[FAMILY_ALLOC] = "with allocations that take no time",
 };
 
-/* False: the simulator has no such change. */
-static bool change_for(enum family k, const struct scales *s, struct sim_change *c)
+/* Families whose cause ranges and calls name by themselves. */
+static const struct {
+	enum family family;
+	enum idle_cause cause;
+} marked[] = {
+	{ FAMILY_INPUT, IDLE_INPUT }, { FAMILY_COMPILING, IDLE_COMPILE },
+	{ FAMILY_GC, IDLE_GC },       { FAMILY_CHECKPOINT, IDLE_CHECKPOINT },
+	{ FAMILY_ALLOC, IDLE_ALLOC },
+};
+
+#define MARKED (sizeof(marked) / sizeof(marked[0]))
+
+struct run {
+	struct replay *r;
+	const struct trace *t;
+	const struct insight *in;
+	struct names *n;
+	const struct sim_graph *g;
+	float *scale;   /* by name */
+	uint8_t *cause; /* by name: enum idle_cause of its ranges and calls, or IDLE_CAUSES */
+};
+
+static void find_causes(struct run *x)
 {
-	*c = (struct sim_change){ 0 };
-	switch (k) {
-	case FAMILY_INPUT:
-		c->host_scale = s->input;
-		return true;
-	case FAMILY_LAUNCH:
-	case FAMILY_CPU:
-		c->free_launch = c->free_host = true;
-		return true;
-	case FAMILY_SYNC:
-		c->no_sync = true;
-		return true;
-	case FAMILY_COMM:
-		c->overlap_comm = true;
-		return true;
-	case FAMILY_COPY:
-		c->work_scale = s->copy;
-		return true;
-	default:
-		return false;
+	for (uint32_t i = 0; i < x->t->names; i++)
+		x->cause[i] = IDLE_CAUSES;
+	for (size_t i = 0; i < x->t->events; i++) {
+		const struct event *e = &x->t->event[i];
+
+		if (e->kind == EVENT_RANGE && e->a != TRACE_GPU_USER)
+			x->cause[e->name] =
+				(uint8_t)idle_mark(e->kind, CALL_OTHER, names_range(x->n, e->name));
+		else if (e->kind == EVENT_API)
+			x->cause[e->name] =
+				(uint8_t)idle_mark(e->kind, names_call(x->n, e->name), RANGE_OTHER);
 	}
+}
+
+static int run(struct run *x, enum family k, const struct sim_change *c)
+{
+	return sim_whatif(x->g, c, &x->r->with_ns[k]);
+}
+
+/* Without all that is known by its name: `only` is one of marked[], or MARKED for all of them. */
+static int run_marked(struct run *x, size_t only, int64_t *with_ns)
+{
+	struct sim_change c = { .host_scale = x->scale };
+	bool any = false;
+
+	for (uint32_t i = 0; i < x->t->names; i++) {
+		bool is = x->cause[i] != IDLE_CAUSES && x->cause[i] != IDLE_PROFILER &&
+			  x->cause[i] != IDLE_CAPTURE && x->cause[i] != IDLE_WARM_UP &&
+			  (only == MARKED || x->cause[i] == marked[only].cause);
+
+		x->scale[i] = is ? 0.0f : 1.0f;
+		any |= is;
+	}
+	*with_ns = x->r->span_ns;
+	return any ? sim_whatif(x->g, &c, with_ns) : 0;
+}
+
+/* What the host does beyond what has a name. */
+static int run_host(struct run *x)
+{
+	struct sim_change c = { .free_launch = true, .free_host = true };
+	int64_t without = 0, free_host = 0;
+	int err = run_marked(x, MARKED, &without);
+
+	err = err ? err : sim_whatif(x->g, &c, &free_host);
+	free_host += x->r->span_ns - without;
+	x->r->with_ns[FAMILY_LAUNCH] = x->r->with_ns[FAMILY_CPU] =
+		free_host < x->r->span_ns ? free_host : x->r->span_ns;
+	return err;
+}
+
+static int run_copies(struct run *x)
+{
+	struct sim_change c = { .work_scale = x->scale };
+
+	for (uint32_t i = 0; i < x->t->names; i++)
+		x->scale[i] = 1.0f;
+	for (size_t i = 0; i < x->t->events; i++)
+		if (x->t->event[i].kind == EVENT_COPY || x->t->event[i].kind == EVENT_MEMSET)
+			x->scale[x->t->event[i].name] = 0.0f;
+	return run(x, FAMILY_COPY, &c);
+}
+
+/* Kernels that take longer than they should take as long as that. Names of a part of the recording
+ * are others than those of the whole. */
+static int run_roofs(struct run *x)
+{
+	struct sim_change c = { .work_scale = x->scale };
+	double *all = calloc(x->t->names + 1, 2 * sizeof(*all)), *lost = all + x->t->names;
+	bool any = false;
+	int err = all ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && x->t == x->in->t && i < x->in->roofs.rows; i++) {
+		const struct roof_row *r = &x->in->roofs.row[i];
+
+		all[r->name] += (double)r->total_ns;
+		lost[r->name] += (double)roof_lost_ns(r);
+		any |= roof_lost_ns(r) > 0;
+	}
+	for (uint32_t i = 0; any && i < x->t->names; i++)
+		x->scale[i] = all[i] > 0 ? (float)(1 - lost[i] / all[i]) : 1.0f;
+	err = any ? run(x, FAMILY_ROOF, &c) : err;
+	free(all);
+	return err;
+}
+
+static int run_all(struct run *x)
+{
+	struct sim_change sync = { .no_sync = true }, comm = { .overlap_comm = true };
+	int err = 0;
+
+	find_causes(x);
+	for (size_t i = 0; i < MARKED && !err; i++)
+		err = run_marked(x, i, &x->r->with_ns[marked[i].family]);
+	err = err ? err : run_host(x);
+	err = err ? err : run(x, FAMILY_SYNC, &sync);
+	err = err ? err : run(x, FAMILY_COMM, &comm);
+	err = err ? err : run_copies(x);
+	return err ? err : run_roofs(x);
 }
 
 static int walk_path(struct replay *r, const struct sim_graph *g)
@@ -79,48 +162,35 @@ static int walk_path(struct replay *r, const struct sim_graph *g)
 	return 0;
 }
 
-static int run_all(struct replay *r, const struct trace *t, struct names *n,
-		   const struct findings *fs, const struct sim_graph *g)
-{
-	struct scales s = { NULL, NULL };
-	int err = scales_init(&s, t, n);
-
-	for (size_t i = 0; i < fs->n && !err; i++) {
-		enum family k = fs->f[i].family;
-		struct sim_change c;
-
-		if (change_for(k, &s, &c))
-			err = sim_whatif(g, &c, &r->with_ns[k]);
-	}
-	free(s.input);
-	free(s.copy);
-	return err;
-}
-
-int replay_new(struct replay **out, const struct trace *t, const struct findings *fs)
+int replay_new(struct replay **out, const struct trace *t, const struct insight *in)
 {
 	bool *is_comm = calloc(t->names + 1, sizeof(*is_comm));
 	struct replay *r = calloc(1, sizeof(*r));
+	struct run x = { .r = r, .t = t, .in = in };
 	struct sim_graph *g = NULL;
-	struct names *n = NULL;
 	int err = -ENOMEM;
 
-	if (!is_comm || !r || names_new(&n, t) < 0)
+	x.scale = calloc(t->names + 1, sizeof(*x.scale));
+	x.cause = calloc(t->names + 1, 1);
+	if (!is_comm || !r || !x.scale || !x.cause || names_new(&x.n, t) < 0)
 		goto done;
 	for (uint32_t i = 0; i < t->names; i++)
-		is_comm[i] = names_kernel(n, i) == CLASS_COMM;
+		is_comm[i] = names_kernel(x.n, i) == CLASS_COMM;
 	for (size_t k = 0; k < FAMILIES; k++)
 		r->with_ns[k] = REPLAY_NONE;
 	err = sim_graph_new(&g, t, is_comm);
 	if (err < 0)
 		goto done;
+	x.g = g;
 	r->steps = g->steps;
 	r->meetings = g->meetings;
 	err = walk_path(r, g);
-	err = err ? err : run_all(r, t, n, fs, g);
+	err = err ? err : run_all(&x);
 done:
 	sim_graph_free(g);
-	names_free(n);
+	names_free(x.n);
+	free(x.scale);
+	free(x.cause);
 	free(is_comm);
 	if (err < 0) {
 		free(r);

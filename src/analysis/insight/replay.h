@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* replay.h - the critical path of a trace, and its steps without the causes of findings. */
+/* replay.h - the critical path of a trace, and its steps without each cause of a finding. */
 #pragma once
 
 #include "insight/find/finding.h"
@@ -21,6 +21,6 @@ struct replay {
  * an upper bound for a fix: no host takes zero time. */
 extern const char *const replay_word[FAMILIES];
 
-/* The trace may be a part of the one with the findings. -ENODATA: there is nothing to replay. */
-int replay_new(struct replay **out, const struct trace *t, const struct findings *fs);
+/* The trace may be a part of that of the insight. -ENODATA: there is nothing to replay. */
+int replay_new(struct replay **out, const struct trace *t, const struct insight *in);
 void replay_free(struct replay *r); /* NULL is allowed */

@@ -159,45 +159,19 @@ int insight_samples_take(struct insight *in)
 
 /* --- gaps of a GPU --- */
 
-static bool within(struct idle_spans s, uint64_t ns)
-{
-	for (size_t lo = 0, hi = s.n; lo < hi;) {
-		size_t mid = lo + (hi - lo) / 2;
-
-		if (s.span[mid].end_ns <= ns)
-			lo = mid + 1;
-		else if (s.span[mid].start_ns > ns)
-			hi = mid;
-		else
-			return true;
-	}
-	return false;
-}
-
-/* As idle_parts() takes the gap apart: `sync` is its part of that cause, which comes first. */
-static enum idle_cause cause_at(const struct idle_launch *l, uint64_t from, uint64_t sync,
-				uint64_t ns)
-{
-	if (ns >= l->start_ns)
-		return ns < l->end_ns + IDLE_LAG_NS ? IDLE_LAUNCH : IDLE_DEPENDENCY;
-	if (within(l->input, ns))
-		return IDLE_INPUT;
-	return ns < from + sync ? IDLE_SYNC : IDLE_HOST;
-}
-
 void samples_gap(struct insight *in, uint32_t process, uint32_t track, uint64_t from, uint64_t to,
-		 const struct idle_launch *l, uint64_t sync)
+		 enum idle_cause cause)
 {
 	struct state_samples *x = &in->x->samples;
 	const struct trace *t = in->t;
-	size_t i = 0;
+	bool one = track != UINT32_MAX;
 
 	if (!x->n)
 		return;
-	for (i = l ? sample_from(x, track, from) : 0; i < x->n; i++) {
+	for (size_t i = one ? sample_from(x, track, from) : 0; i < x->n; i++) {
 		struct state_sample *s = &x->v[i];
 
-		if (l && (s->track != track || s->ns >= to))
+		if (one && (s->track != track || s->ns >= to))
 			return;
 		if (s->ns < from) {
 			i = sample_from(x, s->track, from) - 1;
@@ -208,7 +182,7 @@ void samples_gap(struct insight *in, uint32_t process, uint32_t track, uint64_t 
 			continue;
 		}
 		if (!s->gap)
-			s->gap = (uint8_t)((l ? cause_at(l, from, sync, s->ns) : IDLE_OTHER) + 1);
+			s->gap = (uint8_t)(cause + 1);
 	}
 }
 

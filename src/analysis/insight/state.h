@@ -27,15 +27,30 @@ struct state_track {
 	struct queue_starts queue;
 	uint32_t last_corr;            /* of the launch of its last event; 0: had none */
 	uint64_t span_end[SPAN_KINDS]; /* of a thread: of its last span */
+	uint64_t capture;              /* since when a graph is captured, + 1; 0: none is */
+};
+
+/* A frame that the host was in while a device waited for it: see frames.c. */
+struct state_frame {
+	uint32_t name, depth;
+	uint64_t ns, sync_ns;    /* with all inside; sync: while it would have been ahead */
+	uint64_t span_ns, count; /* of those that did */
 };
 
 struct state_device {
 	struct sum sum;
 	struct account_sum account;
+	struct idle_lead lead;
 	struct insight_device d;
-	struct map host_name; /* of IDLE_HOST: name to place + 1 */
-	uint64_t *host_ns;    /* owned */
-	size_t host_names;
+	struct map frame_of;       /* name to place + 1 */
+	struct state_frame *frame; /* owned */
+	size_t frames;
+};
+
+/* Of the device that is looked at: time of gaps by event. */
+struct state_hold {
+	uint64_t *host, *sync; /* owned */
+	bool *track;           /* owned: of which tracks */
 };
 
 struct state_process {
@@ -127,6 +142,7 @@ struct insight_state {
 	struct state_traffic traffic;
 	struct state_shares share[SHARES];
 	struct state_samples samples;
+	struct state_hold hold;
 	struct event *carry; /* owned: of earlier stretches, for the next */
 	size_t carries, carry_cap;
 	size_t tracks, devices;
@@ -185,10 +201,10 @@ int insight_accounts_end(struct insight *in);
 /* stretch.c: keeps the events that the next stretch may refer to. */
 int insight_keep(struct insight *in);
 
-/* samples.c: the samples of a gap, of the thread `track` that launched what ended it. l is NULL: not
- * known, so all of the process. sync: how much of the gap is of that cause. */
+/* samples.c: the samples of a piece of a gap, of the thread `track` that launched what ended it;
+ * UINT32_MAX: not known, so all of the process. */
 void samples_gap(struct insight *in, uint32_t process, uint32_t track, uint64_t from, uint64_t to,
-		 const struct idle_launch *l, uint64_t sync);
+		 enum idle_cause cause);
 /* The part of a step that a range is, or HOST_PARTS; of a stack; the stack of the GIL's holder as of a
  * sample, or 0: while the samples of the stretch wait. */
 enum host_part insight_range_part(struct insight *in, uint32_t event);
@@ -196,13 +212,18 @@ enum host_part insight_stack_part(struct insight *in, uint32_t stack);
 uint32_t insight_gil_holder(struct insight *in, const struct event *e);
 void samples_state_free(struct state_samples *x);
 
-/* idle.c: the cause of one gap of `d`. */
+/* idle_gap.c: the causes of one gap of `d`. */
 struct idle {
 	struct insight *in;
 	struct state_device *d;
-	int err;
 };
 
 void idle_gap(void *idle, const struct gap *g);
-void idle_tail(struct account_sum *x);   /* what follows its last work */
-void idle_names(struct state_device *d); /* fills host_name and host_name_ns */
+void idle_tail(struct account_sum *x); /* what follows its last work */
+
+/* frames.c: time of a gap during which the thread was not known to do anything else. */
+int frames_begin(struct insight *in);
+void frames_hold(struct insight *in, uint32_t track, uint64_t from, uint64_t to, bool sync);
+int frames_sum(struct insight *in, struct state_device *d);
+void frames_end(const struct trace *t, const struct state_device *d, struct insight_device *to);
+void frames_free(struct state_hold *h);

@@ -42,7 +42,7 @@ static size_t find_steps(struct insight *in, uint32_t process, uint32_t track)
 		end = event_end(e);
 		if (e->flags & EVENT_UNSAMPLED) {
 			in->x->left[in->x->lefts++] =
-				(struct insight_span){ e->start_ns, end, (uint32_t)i };
+				(struct insight_span){ e->start_ns, end, (uint32_t)i, IDLE_OTHER };
 			in->unsampled++;
 			continue;
 		}
@@ -104,14 +104,14 @@ static void tell_step(struct insight_step *s, const struct unions *u)
 
 static void fill_input(const struct insight *in, const struct state_process *p)
 {
-	const struct insight_spans *s = &in->spans[SPAN_INPUT];
+	const struct insight_spans *s = &in->spans[SPAN_MARK];
 	struct insight_step *step = &in->step[p->step_first];
 	size_t k = 0;
 
 	for (size_t i = s->track_first[p->track]; i < s->track_first[p->track + 1]; i++) {
 		const struct insight_span *x = &s->span[i];
 
-		if (x->event == NO_EVENT) /* was, in an earlier stretch */
+		if (x->cause != IDLE_INPUT || x->event == NO_EVENT) /* was, in an earlier stretch */
 			continue;
 		while (k < p->steps && step[k].start_ns + step[k].dur_ns <= x->start_ns)
 			k++;

@@ -105,8 +105,8 @@ static enum keep range_keep(const struct keeping *k, size_t i)
 		return KEEP_OP;
 	if (tells_module(in, i) || (e->corr && e->a != TRACE_PYTHON && e->a != TRACE_MODULE))
 		return KEEP_OP;
-	/* The middle of a gap that ends later than the work that was looked at. */
-	if (gap < until && event_end(e) > gap + (until - gap) / 2)
+	/* In a gap that ends later than the work that was looked at. */
+	if (gap < until && event_end(e) > gap)
 		return KEEP_RANGE;
 	return KEEP_NOT;
 }

@@ -13,7 +13,7 @@
 #define UNKNOWN 0xffu
 
 /* A name may be a kernel's and a call's: each meaning is kept apart. */
-enum meaning { OF_KERNEL, OF_CALL, OF_RANGE, MEANINGS };
+enum meaning { OF_KERNEL, OF_CALL, OF_RANGE, OF_FILE, MEANINGS };
 
 struct names {
 	const struct trace *t; /* borrowed */
@@ -47,6 +47,11 @@ static const struct match_rule range_rule[] = {
 #include "names/class.tbl.h"
 };
 
+static const struct match_rule file_rule[] = {
+#define FILE_OF(ID, words) { words, RANGE_##ID },
+#include "names/class.tbl.h"
+};
+
 #define LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 static const struct {
@@ -57,6 +62,7 @@ static const struct {
 	[OF_KERNEL] = { kernel_rule, LEN(kernel_rule), CLASS_OTHER },
 	[OF_CALL] = { call_rule, LEN(call_rule), CALL_OTHER },
 	[OF_RANGE] = { range_rule, LEN(range_rule), RANGE_OTHER },
+	[OF_FILE] = { file_rule, LEN(file_rule), RANGE_OTHER },
 };
 
 int names_new(struct names **out, const struct trace *t)
@@ -106,6 +112,49 @@ static bool widen(struct names *n, enum meaning of)
 	return true;
 }
 
+/* What makes a loader is no batch. */
+static bool is_maker(const char *text, size_t len)
+{
+	return memmem(text, len, "__init__", 8) || memmem(text, len, "__iter__", 8) ||
+	       memmem(text, len, "__len__", 7) || memmem(text, len, "__del__", 7);
+}
+
+/* A profiler works when it starts, stops or changes what it does; all else only encloses. */
+static bool is_profiling(const char *function, size_t len)
+{
+	static const char *const word[] = { "start",           "stop",       "step",
+					    "_transit_action", "__exit__",   "prepare_trace",
+					    "start_trace",     "stop_trace", "_start_trace",
+					    "_stop_trace" };
+
+	for (size_t i = 0; i < LEN(word); i++)
+		if (strlen(word[i]) == len && !memcmp(word[i], function, len))
+			return true;
+	return false;
+}
+
+/* Of a Python function, "path/file.py(12): name", the name says what it does, else its file does: a
+ * path may have any word in it. */
+static uint8_t range_of(const struct names *n, const char *text, size_t len)
+{
+	const char *py = memmem(text, len, ".py(", 4), *colon;
+	uint8_t is;
+
+	colon = py ? memmem(py, len - (size_t)(py - text), "): ", 3) : NULL;
+	if (colon) {
+		size_t skip = (size_t)(colon + 3 - text);
+
+		is = match_find(n->match[OF_RANGE], colon + 3, len - skip, RANGE_OTHER);
+		if (is == RANGE_OTHER || is == RANGE_MODULE || is == RANGE_MEMORY)
+			is = match_find(n->match[OF_FILE], text, skip, RANGE_OTHER);
+		if (is == RANGE_PROFILER && !is_profiling(colon + 3, len - skip))
+			is = RANGE_OTHER;
+	} else {
+		is = match_find(n->match[OF_RANGE], text, len, RANGE_OTHER);
+	}
+	return is == RANGE_INPUT && is_maker(text, len) ? RANGE_OTHER : is;
+}
+
 static uint8_t find(struct names *n, enum meaning of, uint32_t name)
 {
 	const struct trace_text *text;
@@ -116,7 +165,8 @@ static uint8_t find(struct names *n, enum meaning of, uint32_t name)
 	if (name < n->room[of] && n->known[of][name] != UNKNOWN)
 		return n->known[of][name];
 	text = &n->t->name[name];
-	is = match_find(n->match[of], text->s, text->len, table[of].or_else);
+	is = of == OF_RANGE ? range_of(n, text->s, text->len)
+			    : match_find(n->match[of], text->s, text->len, table[of].or_else);
 	if (name < n->room[of] || widen(n, of))
 		n->known[of][name] = is;
 	return is;
@@ -163,5 +213,5 @@ enum call names_call_text(const struct names *n, const char *name)
 
 enum range_kind names_range_text(const struct names *n, const char *name)
 {
-	return match_find(n->match[OF_RANGE], name, strlen(name), RANGE_OTHER);
+	return range_of(n, name, strlen(name));
 }

@@ -20,9 +20,22 @@ enum call {
 	CALL_COPY_WAITS, /* returns when the copy is done */
 	CALL_MEMSET,
 	CALL_ALLOC,
+	CALL_LOAD,          /* loads code, or sets the device up */
+	CALL_CAPTURE_BEGIN, /* from here on a graph is captured */
+	CALL_CAPTURE_END,
+	CALL_CAPTURE, /* makes a graph */
 };
 
-enum range_kind { RANGE_OTHER, RANGE_INPUT, RANGE_MEMORY, RANGE_MODULE };
+enum range_kind {
+	RANGE_OTHER,
+	RANGE_INPUT,
+	RANGE_MEMORY,
+	RANGE_MODULE,
+	RANGE_COMPILE,
+	RANGE_CHECKPOINT,
+	RANGE_GC,
+	RANGE_PROFILER,
+};
 
 extern const char *const class_word[CLASSES];   /* for programs */
 extern const char *const class_people[CLASSES]; /* for people */

@@ -5,7 +5,8 @@
  *	CLASS(ID, "word in JSON", "words for people")
  *	KERNEL(CLASS, "words")   a kernel's name
  *	CALL(KIND, "words")      a call of a runtime or driver
- *	RANGE(KIND, "words")     an op, annotation or counter of the host
+ *	RANGE(KIND, "words")     an op, annotation, counter or Python function of the host
+ *	FILE_OF(KIND, "words")   the file of a Python function, if its name says nothing
  *
  * Words are of match.h: anywhere in the name, any case, the first row that is met holds. So the
  * order is the rule: a fused kernel's name lists what it was fused from, and what it was made
@@ -70,19 +71,37 @@ KERNEL(ELEMENTWISE, "elementwise|pointwise|functor|fill|activation|relu|gelu|sil
 
 #ifdef CALL
 CALL(SYNC,   "synchronize|eventsynchronize|clfinish|clwaitforevents")
+/* While a graph is captured, work is not launched. */
+CALL(CAPTURE_BEGIN, "streambegincapture|streambeginrecapture")
+CALL(CAPTURE_END, "streamendcapture")
+CALL(CAPTURE, "graphinstantiate|graphexecupdate")
 CALL(LAUNCH, "launch|clenqueuendrange")
 CALL(MEMSET, "memset|clenqueuefill")
+/* What happens once: code is loaded when it is used for the first time. */
+CALL(LOAD,   "moduleload|libraryload|librarygetkernel|modulegetloadingmode|moduleget|fatbinary|linkadd|linkcomplete|primaryctxretain|devicesetlimit|clbuildprogram|clcreateprogram|kernelgetattribute")
 CALL(ALLOC,  "mallocasync|freeasync")
 CALL(COPY,   "async|clenqueueread|clenqueuewrite|clenqueuecopy")
 CALL(COPY_WAITS, "memcpy")
-CALL(ALLOC,  "malloc|free|memalloc|hostalloc|mempool|hostregister|clcreatebuffer|clrelease")
+CALL(ALLOC,  "malloc|free|memalloc|hostalloc|mempool|hostregister|clcreatebuffer|clrelease|memcreate|memaddressreserve|memmap|memsetaccess|memunmap|memrelease")
 #undef CALL
 #endif
 
 #ifdef RANGE
-RANGE(INPUT,     "dataloader|data_loader|dataiter|data_iter|dataset|next_batch|nextbatch|get_batch|getbatch|load_batch|loadbatch|fetch_batch|iteratorgetnext|iterator::getnext|iterator::next|data_loading|dataloading|input_pipeline|prefetch_batch|read_batch")
-RANGE(MEMORY,    "allocated|memory|reserved")
-RANGE(MODULE,    "^nn")
+RANGE(COMPILE,    "torch.compile |jax compile|torchdynamo|_dynamo|dynamo_timed|convert_frame|compile_fx|_inductor|inductor_codecache|async_compile|aotautograd|aot_autograd|triton.compile|backend_compile|xlacompile|xla_compile|jit_compile|compilefunction|pjrtcompile|pxla.compile|compile_or_get_cached|hlocompile|compiletobackend|nvrtc")
+RANGE(CHECKPOINT, "save_checkpoint|checkpoint_save|checkpoint.save|save checkpoint|torch.save|save_state_dict|save_ckpt|ckpt_save|write_checkpoint|write checkpoint|save_pretrained|load_checkpoint|checkpoint.load|torch.load|load_state_dict")
+RANGE(GC,         "python gc|gc.collect|gc_collect|collectgarbage")
+RANGE(PROFILER,   "activity buffer request|command buffer full|cuptiactivity|profiler::stop|profiler::start")
+RANGE(INPUT,      "dataloader|data_loader|dataiter|data_iter|dataset|next_batch|nextbatch|next_data|get_batch|getbatch|load_batch|loadbatch|fetch_batch|iteratorgetnext|iterator::getnext|iterator::next|data_loading|dataloading|input_pipeline|prefetch_batch|read_batch|collate|preprocess|pre_process|image_processing|image_processor|tokenize|augment|decode_image|decode_jpeg|load_image|prepare_input|prepare_batch")
+RANGE(MEMORY,     "allocated|memory|reserved")
+RANGE(MODULE,     "^nn")
 #undef RANGE
+#endif
+
+#ifdef FILE_OF
+FILE_OF(INPUT,      "torch/utils/data/|tensorflow/python/data/|grain/|torchvision/transforms|torchvision/datasets|datasets/arrow_dataset|datasets/iterable_dataset|image_processing|tokenization_|feature_extraction_|webdataset/|streaming/base/")
+FILE_OF(COMPILE,    "torch/_dynamo/convert_frame|torch/_inductor/|torch/_functorch/|triton/compiler/|triton/runtime/jit|jax/_src/compiler|jax/_src/interpreters/pxla|torch/fx/")
+FILE_OF(CHECKPOINT, "torch/serialization.py|torch/distributed/checkpoint/|safetensors/")
+FILE_OF(PROFILER,   "torch/profiler/profiler.py|torch/autograd/profiler.py|jax/_src/profiler")
+#undef FILE_OF
 #endif
 /* clang-format on */

@@ -3,11 +3,14 @@
 #include "insight/replay.h"
 #include "read/json.h"
 
-uint64_t replay_step_ns(const struct replay *r, enum family k)
+uint64_t replay_step_ns(const struct findings *fs, const struct finding *f)
 {
-	if (!r || r->with_ns[k] == REPLAY_NONE || r->with_ns[k] < 0)
+	const struct replay *r = fs->replay;
+
+	if (!f->replayed || !r || r->span_ns <= 0)
 		return 0;
-	return (uint64_t)r->with_ns[k] / (r->steps ? r->steps : 1);
+	return (uint64_t)((double)finding_base_ns(f->on) * (double)r->with_ns[f->family] /
+			  (double)r->span_ns);
 }
 
 static void evidence_json(struct json *j, const struct finding *f)
@@ -45,21 +48,30 @@ static void texts_json(struct json *j, const struct finding *f)
 		     J_STR("expect", f->expect));
 }
 
-static void finding_json(struct json *j, const struct trace *t, const struct finding *f, size_t i,
-			 const struct replay *r, uint64_t t0)
+/* What cannot be said is null. */
+static void gain_json(struct json *j, const struct findings *fs, const struct finding *f)
 {
+	json_maybe(j, "gain_lo_ns", f->gain_known, (int64_t)(f->gain_lo_ns / f->steps));
+	json_maybe(j, "gain_hi_ns", f->gain_known, (int64_t)(f->gain_hi_ns / f->steps));
+	if (f->replayed)
+		json_u64(j, "replay_ns", replay_step_ns(fs, f));
+}
+
+static void finding_json(struct json *j, const struct trace *t, const struct findings *fs, size_t i,
+			 uint64_t t0)
+{
+	const struct finding *f = &fs->f[i];
+
 	json_open(j, NULL, '{');
 	json_members(j, J_U64("id", i + 1), J_STR("family", family_table[f->family].word),
 		     J_STR("title", f->title), J_RANK(f->rank),
 		     J_I64_IF("device", !f->on->host,
 			      f->on->host ? 0 : (int64_t)t->device[f->on->device].device),
 		     J_U64("cost_ns", f->cost_ns / f->steps),
-		     J_STR("per", f->on->steps ? "step" : "trace"), J_REAL("share", f->share),
-		     J_STR("confidence", sure_word[f->sure]),
-		     J_U64("gain_lo_ns", f->gain_lo_ns / f->steps),
-		     J_U64("gain_hi_ns", f->gain_hi_ns / f->steps));
-	if (replay_step_ns(r, f->family))
-		json_u64(j, "replay_ns", replay_step_ns(r, f->family));
+		     J_U64("base_ns", finding_base_ns(f->on)),
+		     J_STR("per", f->on->account.steps ? "step" : "trace"),
+		     J_REAL("share", f->share), J_STR("confidence", sure_word[f->sure]));
+	gain_json(j, fs, f);
 	evidence_json(j, f);
 	events_json(j, t, f, t0);
 	texts_json(j, f);
@@ -86,27 +98,30 @@ static void path_json(struct json *j, const struct replay *r, uint64_t t0)
 }
 
 void findings_some_json(struct json *j, const struct trace *t, const struct findings *fs,
-			const struct replay *r, uint64_t t0, size_t most)
+			uint64_t t0, size_t most)
 {
 	json_open(j, "findings", '[');
 	for (size_t i = 0; i < fs->n && i < most; i++)
-		finding_json(j, t, &fs->f[i], i, r, t0);
+		finding_json(j, t, fs, i, t0);
 	json_close(j);
 }
 
-void findings_json(struct json *j, const struct trace *t, const struct findings *fs,
-		   const struct replay *r, uint64_t t0)
+void findings_json(struct json *j, const struct trace *t, const struct findings *fs, uint64_t t0)
 {
-	findings_some_json(j, t, fs, r, t0, SIZE_MAX);
+	findings_some_json(j, t, fs, t0, SIZE_MAX);
 	json_open(j, "checked", '[');
 	for (enum family k = 0; k < FAMILIES; k++) {
-		json_object(j, NULL, J_STR("family", family_table[k].word),
-			    J_BOOL("possible", fs->checked[k].could),
-			    J_BOOL("found", fs->checked[k].fired),
-			    J_REAL("share", fs->checked[k].share));
+		const struct checked *c = &fs->checked[k];
+
+		json_open(j, NULL, '{');
+		json_members(j, J_STR("family", family_table[k].word), J_BOOL("possible", c->could),
+			     J_BOOL("found", c->fired), J_REAL("share", c->share));
+		if (c->gain >= 0)
+			json_real(j, "replay_gain", c->gain);
+		json_close(j);
 	}
 	json_close(j);
-	path_json(j, r, t0);
+	path_json(j, fs->replay, t0);
 	json_u64(j, "recorded_steps", fs->recorded_steps);
 	json_u64(j, "of_steps", fs->of_steps);
 }

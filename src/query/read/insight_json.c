@@ -79,6 +79,14 @@ static void causes_json(struct json *j, const struct insight *in, const struct i
 	for (enum idle_cause c = 0; c < IDLE_CAUSES; c++)
 		json_u64(j, idle_word[c], d->idle_ns[c]);
 	json_close(j);
+	json_open(j, "account", '{');
+	json_members(j, J_U64("base_ns", d->account.base_ns), J_U64("steps", d->account.steps),
+		     J_U64("cut_ns", d->account.cut_ns));
+	json_open(j, "ns", '{');
+	for (enum account_cause c = 0; c < ACCOUNT_CAUSES; c++)
+		json_u64(j, account_table[c].word, d->account.ns[c]);
+	json_close(j);
+	json_close(j);
 	launch_json(j, &d->launch, d->b.span_ns);
 	json_object(j, "host", J_U64("syncs", h->syncs), J_U64("sync_ns", h->sync_ns),
 		    J_U64("inputs", h->inputs), J_U64("input_ns", h->input_ns),

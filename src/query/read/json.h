@@ -40,13 +40,12 @@ void roof_verdict_json(struct json *j, const struct roof_row *r);
 void roof_peaks_json(struct json *j, const struct gpu *g, const bool used[2 * GPU_TYPES]);
 
 /* finding_json.c; r: NULL allowed */
-void findings_json(struct json *j, const struct trace *t, const struct findings *fs,
-		   const struct replay *r, uint64_t t0);
+void findings_json(struct json *j, const struct trace *t, const struct findings *fs, uint64_t t0);
 /* The costliest alone. */
 void findings_some_json(struct json *j, const struct trace *t, const struct findings *fs,
-			const struct replay *r, uint64_t t0, size_t most);
+			uint64_t t0, size_t most);
 /* The time of a step of the window under the change for a finding; 0: not replayed. */
-uint64_t replay_step_ns(const struct replay *r, enum family k);
+uint64_t replay_step_ns(const struct findings *fs, const struct finding *f);
 
 /* samples_json.c: where threads were; `most` rows and stacks of each kind */
 void samples_json(struct json *j, const struct insight *in, const struct samples_want *w,

@@ -43,6 +43,13 @@ int view_names_init(struct tile_view *v)
 		[IDLE_LAUNCH] = "launching",
 		[IDLE_DEPENDENCY] = "waiting for others",
 		[IDLE_OTHER] = "launch not recorded",
+		[IDLE_COMPILE] = "compiling",
+		[IDLE_CHECKPOINT] = "checkpoint",
+		[IDLE_GC] = "garbage collection",
+		[IDLE_ALLOC] = "allocating",
+		[IDLE_CAPTURE] = "capturing a graph",
+		[IDLE_WARM_UP] = "first use",
+		[IDLE_PROFILER] = "the profiler",
 	};
 
 	struct name *n;
@@ -74,7 +81,8 @@ static int learn(struct tile_view *v, uint32_t source)
 	n->launches = call == CALL_LAUNCH || call == CALL_COPY || call == CALL_COPY_WAITS ||
 		      call == CALL_MEMSET;
 	n->waits = idle_is_sync(EVENT_API, call);
-	n->input = names_range_text(v->classes, n->text) == RANGE_INPUT;
+	n->call = (uint8_t)call;
+	n->range = (uint8_t)names_range_text(v->classes, n->text);
 	v->by_source[source] = (uint32_t)v->names;
 	return 0;
 }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "base/clock.h"
+#include "insight/idle.h"
 #include "names/class.h"
 #include "tile/feed.h"
 #include "tile/level.h"
@@ -12,7 +13,7 @@
 
 #define NO_TRACK UINT32_MAX
 /* Names that no source has: causes of idle time come first, then unsampled steps. */
-#define NAME_UNRECORDED 6u
+#define NAME_UNRECORDED 13u
 
 struct name {
 	uint32_t source;            /* its id there */
@@ -21,7 +22,7 @@ struct name {
 	bool gpu;                   /* work of a GPU has it */
 	bool launches;              /* of calls: it launches work, */
 	bool waits;                 /* it waits for it; */
-	bool input;                 /* of ranges: it fetches input */
+	uint8_t call, range;        /* enum call, enum range_kind */
 	bool mark;                  /* says that the next event is a collective (store/trace.h) */
 	bool aside;                 /* describes a device, and is on no timeline */
 	const char *text, *shown;   /* the source's; for people */
@@ -51,6 +52,7 @@ struct view_track {
 	size_t gaps, cap_gap;
 	uint64_t busy_ns; /* the GPU is known to be busy until then, at times */
 	bool busy_any;
+	struct idle_lead lead;
 };
 
 /* The view's tracks of a source's track: places in view.track[]; NO_TRACK before an event. */

@@ -31,6 +31,7 @@ struct launch {
 struct spans {
 	struct insight_span *span; /* owned, by start */
 	size_t n, cap;
+	uint64_t capture; /* of marks: as idle_mark_add() has it */
 };
 
 /* Also of the thread whose steps count: steps of which nothing was recorded. */
@@ -111,21 +112,44 @@ static int add_call(struct tile_view *v, const struct piece *p)
 	return 0;
 }
 
+/* Room for one more of a thread. */
+static struct spans *room_of(struct why *w, uint32_t track, int kind)
+{
+	struct spans *s;
+
+	if (vec_room0(&w->spans, &w->tracks, (size_t)track + 1, sizeof(*w->spans)) < 0)
+		return NULL;
+	s = &w->spans[track][kind];
+	return vec_room(&s->span, &s->cap, s->n + 1, sizeof(*s->span)) < 0 ? NULL : s;
+}
+
+static int add_mark(struct tile_view *v, const struct piece *p, enum idle_cause c)
+{
+	struct spans *s = room_of(v->why, p->track, SPAN_MARK);
+
+	if (!s)
+		return -ENOMEM;
+	if (s->n && s->span[s->n - 1].start_ns == p->start_ns &&
+	    s->span[s->n - 1].end_ns < p->end_ns) /* the outer one counts */
+		s->n--;
+	s->n = idle_mark_add(s->span, s->n,
+			     (struct insight_span){ p->start_ns, p->end_ns, 0, (uint8_t)c },
+			     v->name[p->name].call, &s->capture);
+	return 0;
+}
+
 static int add_span(struct tile_view *v, const struct piece *p, int kind)
 {
 	struct why *w = v->why;
-	struct spans *s;
+	struct spans *s = room_of(w, p->track, kind);
 
-	if (vec_room0(&w->spans, &w->tracks, (size_t)p->track + 1, sizeof(*w->spans)) < 0)
+	if (!s)
 		return -ENOMEM;
-	s = &w->spans[p->track][kind];
 	if (s->n && s->span[s->n - 1].start_ns == p->start_ns) /* the outer one counts */
 		s->span[s->n - 1].end_ns = most(s->span[s->n - 1].end_ns, p->end_ns);
 	if (p->end_ns == p->start_ns || (s->n && s->span[s->n - 1].end_ns > p->start_ns))
 		return 0; /* nothing, inside of the last one, or read again */
-	if (vec_room(&s->span, &s->cap, s->n + 1, sizeof(*s->span)) < 0)
-		return -ENOMEM;
-	s->span[s->n++] = (struct insight_span){ p->start_ns, p->end_ns, 0 };
+	s->span[s->n++] = (struct insight_span){ p->start_ns, p->end_ns, 0, IDLE_SYNC };
 	w->unsampled |= kind == SPAN_UNSAMPLED;
 	return 0;
 }
@@ -133,6 +157,7 @@ static int add_span(struct tile_view *v, const struct piece *p, int kind)
 int why_host(struct tile_view *v, const struct piece *p)
 {
 	const struct name *n = &v->name[p->name];
+	enum idle_cause mark = idle_mark(p->kind, n->call, n->range);
 	int err = 0;
 
 	if ((p->kind == EVENT_API || p->kind == EVENT_SYNC) && p->corr)
@@ -141,8 +166,8 @@ int why_host(struct tile_view *v, const struct piece *p)
 		err = add_span(v, p, SPAN_SYNC);
 	if (!err && p->kind == EVENT_STEP && p->flags & EVENT_UNSAMPLED)
 		err = add_span(v, p, SPAN_UNSAMPLED);
-	if (!err && p->kind == EVENT_RANGE && n->input)
-		err = add_span(v, p, SPAN_INPUT);
+	if (!err && mark != IDLE_CAUSES)
+		err = add_mark(v, p, mark);
 	return err;
 }
 
@@ -170,8 +195,8 @@ static struct idle_spans spans_of(const struct why *w, uint32_t track, int kind)
 }
 
 /* The cause of the longest part of the gap that `after` ends. */
-static enum idle_cause cause_of(const struct tile_view *v, uint64_t from, uint64_t to,
-				const struct piece *after)
+static enum idle_cause cause_of(const struct tile_view *v, struct idle_lead *lead, uint64_t from,
+				uint64_t to, const struct piece *after)
 {
 	const struct why *w = v->why;
 	uint32_t process = v->feed->track[after->track].process;
@@ -181,10 +206,12 @@ static enum idle_cause cause_of(const struct tile_view *v, uint64_t from, uint64
 
 	if (!after->corr || (c && (c->corr != after->corr || c->process != process)))
 		c = NULL;
-	if (c)
-		l = (struct idle_launch){ c->start_ns, c->end_ns, spans_of(w, c->track, SPAN_SYNC),
-					  spans_of(w, c->track, SPAN_INPUT) };
-	idle_parts(part, from, to, c ? &l : NULL);
+	if (c) {
+		idle_lead_add(lead, c->track, spans_of(w, c->track, SPAN_SYNC), from, to);
+		l = (struct idle_launch){ c->start_ns, c->end_ns, spans_of(w, c->track, SPAN_MARK),
+					  lead->ns };
+	}
+	lead->ns -= least(lead->ns, idle_parts(part, from, to, c ? &l : NULL));
 	return idle_most(part);
 }
 
@@ -237,10 +264,11 @@ int why_work(struct tile_view *v, struct view_track *t, const struct piece *p)
 	struct gap_kept g = { t->busy_ns, p->start_ns, IDLE_OTHER };
 	int err = 0;
 
+	idle_lead_work(&t->lead, p->start_ns);
 	if (t->busy_any && g.end_ns > g.start_ns)
 		g.start_ns = seen_from(v, v->feed->track[p->track].process, g.start_ns, g.end_ns);
 	if (t->busy_any && g.end_ns > g.start_ns) {
-		g.cause = (uint8_t)cause_of(v, g.start_ns, g.end_ns, p);
+		g.cause = (uint8_t)cause_of(v, &t->lead, g.start_ns, g.end_ns, p);
 		t->pub.n += g.start_ns >= t->levels.fill.at_ns;
 		err = levels_add(&t->levels, g.start_ns, g.end_ns, g.cause + 1u, TILE_HOST);
 		err = err ? err : keep(v, t, &g);

@@ -21,7 +21,6 @@ void analysis_free(struct analysis *an)
 {
 	if (!an)
 		return;
-	replay_free(an->r);
 	findings_free(an->fs);
 	flame_fini(&an->flame);
 	for (size_t i = 0; i < ROLLS; i++)
@@ -298,15 +297,13 @@ int analysis_findings(struct analysis *an, struct ask *q)
 	int err = an->fs ? 0 : read_join(an->in, q->run.src->st, an->from_ns, an->to_ns);
 
 	err = err || an->fs ? err : findings_new(&an->fs, an->in);
-
 	if (err < 0 || an->replayed)
 		return err;
 	an->replayed = true; /* without, findings stand alone */
-	if (analysis_events(an, q, &t) == 0 && replay_new(&an->r, t, an->fs) == 0 && an->window) {
-		an->r->from_ns = an->win_from;
-		an->r->to_ns = an->win_to;
-	}
-	return 0;
+	if (an->in->parted && analysis_events(an, q, &t) == 0)
+		err = findings_replay(an->fs, an->in, t, an->window ? an->win_from : 0,
+				      an->window ? an->win_to : 0);
+	return err;
 }
 
 int analysis_flame(struct analysis *an)

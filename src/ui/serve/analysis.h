@@ -33,7 +33,6 @@ struct analysis {
 	struct trace *t; /* owned, like those below */
 	struct insight *in;
 	struct findings *fs; /* NULL until asked for */
-	struct replay *r;    /* NULL: not asked for, or nothing to replay */
 	bool replayed, flamed;
 	struct flame flame;
 	struct krows rows[ROLLS];  /* of in->parted: by kernel, op, module */

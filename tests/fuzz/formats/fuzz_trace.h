@@ -24,8 +24,12 @@ static inline void fuzz_insight(const struct trace *t)
 		abort();
 	for (size_t i = 0; i < in->devices; i++) {
 		const struct insight_device *d = &in->device[i];
-		uint64_t idle = 0;
+		uint64_t idle = 0, all = 0;
 
+		for (enum account_cause c = 0; c < ACCOUNT_CAUSES; c++)
+			all += d->account.ns[c];
+		if (all != d->account.base_ns)
+			abort();
 		for (enum idle_cause c = 0; c < IDLE_CAUSES; c++)
 			idle += d->idle_ns[c];
 		if (d->b.busy_ns > d->b.span_ns || d->b.busy_ns + d->b.idle_ns != d->b.span_ns ||
@@ -36,7 +40,7 @@ static inline void fuzz_insight(const struct trace *t)
 		if (!*fs->f[i].title || !*fs->f[i].seen[0] || !*fs->f[i].action ||
 		    !(fs->f[i].share >= 0))
 			abort();
-	err = replay_new(&r, t, fs);
+	err = replay_new(&r, t, in);
 	if (err < 0 && err != -ENODATA)
 		abort();
 	for (size_t i = 0; i < hs->n; i++)

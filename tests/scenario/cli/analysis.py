@@ -38,7 +38,7 @@ TRIAGE = (
      ["kineto/kineto_tb/resnet50_num_workers_0/worker0.1623143566756.pt.trace.json.gz"]),
     ("bert-small on an H100", "launch_bound",
      ["tracelens/traces/h100/gaunernst_bert-small-uncased__1016001.json.gz"]),
-    ("alexnet that warms up", "cpu_bound",
+    ("alexnet that warms up", "host_code",
      ["kineto/hta/critical_path/alexnet/benchmark_result_2869224_1695835535_trace.json.gz"]),
     ("vLLM decoding from a graph", "gpu_saturated",
      ["tracelens/traces/inference/vllm_decode_full/graph_execution.json.gz"]),

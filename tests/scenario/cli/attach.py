@@ -176,7 +176,7 @@ def stored(place):
     ok(aon(place, "report", db, "--gap").returncode == 2 and aon(place, "report", db, "--by", "stack", "--rank", 3).returncode == 1,
        "--gap alone is misuse, a rank that is not there a failure")
     why = json.loads(aon(place, "why", db, "--json").stdout)
-    cpu = next((f for f in why["findings"] if f["family"] == "cpu_bound"), {"seen": [], "evidence": {}})
+    cpu = next((f for f in why["findings"] if f["family"] == "host_code"), {"seen": [], "evidence": {}})
     ok(any("177 samples in these gaps: in log (train.py:30), running" in s for s in cpu["seen"]) and
        cpu["evidence"].get("samples") == 177 and "log (train.py:30)" in cpu["action"], "aon why names the code", cpu)
     top = json.loads(aon(place, "top", "--store", db, "--once", "--all", "--json").stdout)

@@ -23,7 +23,7 @@ FAULTS = [
     ("nvlink_degraded:by=16", [], "comm_exposed", None, True),
     ("nic_degraded:rank=9,by=16", ["--ranks", "16"], "comm_exposed", None, True),
     ("thermal_throttle:rank=12,by=3,every=2", ["--ranks", "16"], "straggler", {12}, True),
-    ("slow_cpu:node=0,by=80", [], "cpu_bound", None, False),
+    ("slow_cpu:node=0,by=80", [], "host_code", None, False),
 ]
 
 

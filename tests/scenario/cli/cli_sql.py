@@ -34,7 +34,7 @@ ANSWERS = {
     17: [[100, "power", 1, 300.0, 309.5, 319.0], [200, "power", 1, 300.0, 309.5, 319.0]],
     18: [[0, "gemm_128x128", 160, 88.0], [0, "add_kernel", 160, 0.64]],
     19: [[100, "rank0", 565, 562, 0, 3, 0], [200, "rank1", 565, 562, 0, 3, 0]],
-    22: [["cpu_bound", 5.53675, 56.0, "high", "make forward cheaper or take it out of the loop"],
+    22: [["host_code", 5.53675, 56.0, "high", "make forward cheaper or take it out of the loop"],
          ["comm_exposed", 1.0, 10.0, "high", "overlap it: start collectives as soon as their input is ready, on their own "
           "stream; larger buckets; fewer bytes (bf16, sharding)"]],
     23: [["gemm", 160, 88.0], ["elementwise", 160, 0.64]],

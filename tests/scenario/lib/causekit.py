@@ -153,7 +153,7 @@ class Verdict:
         self.said = said_of(self.text).get(case.proc.pid)
         self.others = {p: s for p, s in said_of(self.all).items() if p != case.proc.pid}
         why = aon("why", "--json", place.store)
-        self.findings = [f for f in json.loads(why.stdout).get("findings", []) if f["family"] in ("cpu_bound", "input_bound", "host_sync")] \
+        self.findings = [f for f in json.loads(why.stdout).get("findings", []) if f["family"] in ("host_code", "input_bound", "host_sync")] \
             if why.stdout.startswith("{") else []
 
     def _is(self, s):

@@ -36,6 +36,31 @@ static const struct {
 	{ "compute hides communication, and both hide copies",
 	  "kernel 0 7 0 100 1 gemm;kernel 0 8 50 100 2 ncclKernel;copy 0 9 100 100 3 8 1",
 	  200, { [ACCOUNT_COMPUTE] = 100, [ACCOUNT_COMM] = 50, [ACCOUNT_COPY] = 50 } },
+	{ "a wait starves the queue: the launches that follow are its cost, up to what it lasted",
+	  "api 1 0 5 1 0 cudaLaunchKernel;kernel 0 7 10 100 1 gemm;sync 1 20 92 9 0 cudaStreamSynchronize;"
+	  "api 1 130 5 2 0 cudaLaunchKernel;kernel 0 7 140 10 2 gemm;"
+	  "api 1 180 5 3 0 cudaLaunchKernel;kernel 0 7 190 10 3 gemm;"
+	  "api 1 230 5 4 0 cudaLaunchKernel;kernel 0 7 240 10 4 gemm",
+	  250, { [ACCOUNT_COMPUTE] = 130, [ACCOUNT_SYNC] = 90, [ACCOUNT_HOST] = 10, [ACCOUNT_LAUNCH] = 20 } },
+	{ "what has a name is that: a checkpoint, with all that it does inside",
+	  "api 1 0 5 1 0 cudaLaunchKernel;kernel 0 7 10 100 1 gemm;"
+	  "user 1 120 500 0 save_checkpoint;api 1 130 50 8 0 cudaMalloc;sync 1 200 50 9 0 cudaStreamSynchronize;"
+	  "api 1 630 5 2 0 cudaLaunchKernel;kernel 0 7 640 10 2 gemm",
+	  650, { [ACCOUNT_COMPUTE] = 110, [ACCOUNT_CHECKPOINT] = 500, [ACCOUNT_HOST] = 20, [ACCOUNT_LAUNCH] = 20 } },
+	{ "a launch that takes milliseconds loads code",
+	  "api 1 0 5000 1 0 cudaLaunchKernel;kernel 0 7 5000 100 1 gemm",
+	  5100, { [ACCOUNT_COMPUTE] = 100, [ACCOUNT_WARM_UP] = 5000 } },
+	{ "from begin to end of a capture nothing is launched",
+	  "api 1 0 5 1 0 cudaLaunchKernel;kernel 0 7 10 100 1 gemm;api 1 120 5 0 0 cudaStreamBeginCapture;"
+	  "api 1 200 5 5 0 cudaLaunchKernel;api 1 310 5 0 0 cudaMalloc;api 1 415 5 0 0 cudaStreamEndCapture;"
+	  "api 1 430 5 2 0 cudaGraphLaunch;kernel 0 7 440 10 2 gemm",
+	  450, { [ACCOUNT_COMPUTE] = 110, [ACCOUNT_CAPTURE] = 300, [ACCOUNT_HOST] = 20, [ACCOUNT_LAUNCH] = 20 } },
+	{ "the path of a Python function is not what it does",
+	  "api 1 0 5 1 0 cudaLaunchKernel;kernel 0 7 10 100 1 gemm;py 1 0 650 0 my_dataset/train.py(3): main;"
+	  "py 1 120 300 0 torch/utils/data/dataloader.py(80): __next__;"
+	  "py 1 430 100 0 torch/utils/data/dataloader.py(90): __init__;"
+	  "api 1 630 5 2 0 cudaLaunchKernel;kernel 0 7 640 10 2 gemm",
+	  650, { [ACCOUNT_COMPUTE] = 110, [ACCOUNT_INPUT] = 300, [ACCOUNT_HOST] = 220, [ACCOUNT_LAUNCH] = 20 } },
 	{ "nothing ran in the steps",
 	  "kernel 0 7 0 100 1 gemm;step 1 200 300 1;user 1 0 500 0 main",
 	  300, { [ACCOUNT_HOST] = 300 } },
@@ -109,6 +134,18 @@ static void add_random(char *text, size_t cap, size_t *used, bool steps)
 	}
 }
 
+/* A frame holds a device up for no longer than it lasts. */
+static bool own_time(const struct insight *in, const struct insight_frame *f)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; f->name && i < in->t->events; i++)
+		sum += in->t->event[i].kind == EVENT_RANGE && in->t->event[i].name == f->name
+			       ? in->t->event[i].dur_ns
+			       : 0;
+	return f->ns <= sum;
+}
+
 static bool closes(const struct insight *in)
 {
 	for (size_t i = 0; i < in->devices; i++) {
@@ -120,8 +157,33 @@ static bool closes(const struct insight *in)
 		if (sum != a->base_ns || a->rest_ns ||
 		    a->ns[ACCOUNT_COMPUTE] > in->device[i].b.compute_ns)
 			return false;
+		if (!own_time(in, &in->device[i].host_in) || !own_time(in, &in->device[i].sync_in))
+			return false;
 	}
 	return true;
+}
+
+/* One function holds up the device in many gaps, another one is at the middle of each. */
+static void check_frames(void)
+{
+	struct trace *t =
+		kit_trace("api 1 0 5 1 0 cudaLaunchKernel;kernel 0 7 10 10 1 gemm;"
+			  "py 1 0 2000 0 train.py(1): main;"
+			  "py 1 30 900 0 train.py(9): log_metrics;py 1 470 20 0 json.py(2): dumps;"
+			  "py 1 470 5 0 json.py(2): dumps;"
+			  "api 1 1000 5 2 0 cudaLaunchKernel;kernel 0 7 1010 990 2 gemm");
+	const struct insight_frame *f;
+	struct insight *in;
+
+	if (insight_new(&in, t) < 0)
+		abort();
+	f = &in->device[0].host_in;
+	T_OK(!strcmp(trace_text(t, f->name), "train.py(9): log_metrics") && f->ns == 900 &&
+		     f->span_ns == 900 && f->count == 1,
+	     "the deepest frame that holds most of a gap is named, with what it holds");
+	T_OK(in->device[0].host_own.name == f->name, "and it is the program's own");
+	insight_free(in);
+	trace_free(t);
 }
 
 static void check_any(void)
@@ -154,6 +216,7 @@ int main(void)
 {
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
 		check_case(i);
+	check_frames();
 	check_any();
 	return t_done();
 }

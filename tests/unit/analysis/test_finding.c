@@ -77,11 +77,10 @@ static bool in_bounds(const struct findings *fs)
 	for (size_t i = 0; i < fs->n; i++) {
 		const struct finding *f = &fs->f[i];
 
-		if (f->cost_ns > f->on->b.span_ns || f->share < 0 || f->share > 1 ||
-		    f->gain_lo_ns > f->gain_hi_ns || f->gain_hi_ns > f->cost_ns || f->facts < 2 ||
-		    !*f->title || !*f->seen[0] || !*f->action || !*f->expect || !f->steps)
-			return false;
-		if (i && f->cost_ns / f->steps > fs->f[i - 1].cost_ns / fs->f[i - 1].steps)
+		if (f->cost_ns > f->on->account.base_ns || f->share < 0 || f->share > 1 ||
+		    f->gain_lo_ns > f->gain_hi_ns || f->gain_hi_ns > f->on->account.base_ns ||
+		    f->facts < 2 || !*f->title || !*f->seen[0] || !*f->action || !*f->expect ||
+		    !f->steps || (!i && f->family != FAMILY_MEMORY && f->share < 0.01))
 			return false;
 	}
 	return true;
@@ -148,7 +147,7 @@ static void check_python(void)
 		t = kit_trace(text);
 		scale(t, 20, 1000);
 		fs = look(t, &in);
-		f = find(fs, FAMILY_CPU);
+		f = find(fs, i ? FAMILY_GC : FAMILY_COMPILING);
 		T_OK(f && strstr(f->action, of[i][1]), "GPUs that wait for %s: what to do",
 		     of[i][0]);
 		done(fs, in, t);

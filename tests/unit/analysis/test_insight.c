@@ -127,7 +127,7 @@ static const struct {
 	{ "a wait that drained the GPU costs what it could have launched in",
 	  "api 1 0 5 1 0 cudaLaunchKernel;kernel 0 7 10 100 1 gemm;"
 	  "sync 1 20 92 3 0 cudaStreamSynchronize;"
-	  "api 1 150 5 2 0 cudaLaunchKernel;kernel 0 7 155 10 2 gemm",          { 0, 40, 0, 5, 0, 0 } },
+	  "api 1 150 5 2 0 cudaLaunchKernel;kernel 0 7 155 10 2 gemm",          { 0, 45, 0, 0, 0, 0 } },
 	{ "and no more than it waited",
 	  "api 1 0 5 1 0 cudaLaunchKernel;kernel 0 7 10 100 1 gemm;"
 	  "sync 1 80 32 3 0 cudaStreamSynchronize;"

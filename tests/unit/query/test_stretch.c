@@ -32,19 +32,23 @@ static char *squeeze(char *text)
 	return text;
 }
 
-static char *say(const struct insight *in)
+/* Without the replay, which is of the newest steps if there are stretches. */
+static char *say(struct insight *in)
 {
+	bool parted = in->parted;
 	struct findings *fs = NULL;
 	char *text = NULL;
 	size_t len = 0;
 	FILE *f = open_memstream(&text, &len);
 	struct json j;
 
+	in->parted = true;
 	kit_must(f && findings_new(&fs, in) == 0, "findings");
+	in->parted = parted;
 	json_init(&j, f);
 	json_open(&j, NULL, '{');
 	insight_json(&j, in);
-	findings_json(&j, in->t, fs, NULL, 0);
+	findings_json(&j, in->t, fs, 0);
 	for (size_t i = 0; i < in->waits.ranks; i++) {
 		json_u64(&j, "comm_ns", in->waits.rank[i].comm_ns);
 		json_u64(&j, "waited_ns", in->waits.rank[i].waited_ns);

@@ -183,10 +183,10 @@ static void check(const struct insight *in, const char *how)
 	T_OK(counted(in, 0, 0, first) == STEPS * 10 &&
 		     !strcmp(first, "in __getitem__ (dataset.py:42), running"),
 	     "%s: all samples are there", how);
-	T_OK(counted(in, 0, 1u << IDLE_INPUT, first) == (STEPS - 1) * 4 &&
+	T_OK(counted(in, 0, 1u << IDLE_INPUT, first) == STEPS * 4 &&
 		     !strcmp(first, "in __getitem__ (dataset.py:42), running"),
 	     "%s: what the GPU waited for in the loader", how);
-	T_OK(counted(in, 0, 1u << IDLE_HOST, first) == (STEPS - 1) * 3 &&
+	T_OK(counted(in, 0, 1u << IDLE_HOST, first) == STEPS * 3 &&
 		     !strcmp(first, "in log (train.py:30), running"),
 	     "%s: and in the loop", how);
 	T_OK(counted(in, 1u << HOST_PART_DATA, 0, first) == STEPS * 4 &&

@@ -13,7 +13,7 @@ import { seeFinding } from './overview';
 /** Which change of the replay takes a finding's cost away (families of src/analysis/insight/find/find.tbl.h). */
 const WHATIF: Record<string, Record<string, string>> = {
 	launch_bound: { free_launch: '1' },
-	cpu_bound: { free_host: '1' },
+	host_code: { free_host: '1' },
 	host_sync: { no_sync: '1' },
 	comm_exposed: { overlap_comm: '1' },
 	copy_bound: { scale: 'copy=0' },

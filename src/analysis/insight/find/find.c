@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/order.h"
 #include "insight/find/finding.h"
 #include "insight/live/find_live.h"
+#include "insight/replay.h"
 
 const struct family_row family_table[FAMILIES] = {
 #define RULE(ID, word, least, lo, hi, looked, means) \
@@ -68,17 +68,7 @@ double ratio(uint64_t a, uint64_t b)
 
 const char *finding_per(const struct finding *f)
 {
-	return f->on->steps ? " a step" : "";
-}
-
-uint64_t finding_base_ns(const struct insight_device *d)
-{
-	uint64_t span = d->b.span_ns / finding_steps(d);
-
-	/* A step may be marked shorter than what it launched took. */
-	if (!d->steps || d->step_ns / d->steps < span)
-		return span;
-	return d->step_ns / d->steps;
+	return f->on->account.steps ? " a step" : "";
 }
 
 /* The rule for such a device: a thread has its own. NULL: none. */
@@ -87,49 +77,42 @@ static const struct rule *rule_on(enum family k, const struct insight_device *d)
 	return d->host ? live_rule(k) : rules[k];
 }
 
-/* What else was looked at there and costs little. */
-static void rule_out(const struct insight *in, struct finding *f)
+uint64_t rule_cost(const struct insight *in, const struct insight_device *d, enum family k)
 {
-	size_t used = 0, n;
-	char pct[FMT_LEN], one[96];
+	const struct rule *r = rule_on(k, d);
 
-	for (enum family k = 0; k < FAMILIES; k++) {
-		uint64_t cost;
-		double share;
-
-		if (k == f->family || k == FAMILY_SATURATED || k == FAMILY_MEMORY ||
-		    k > FAMILY_SATURATED)
-			continue;
-		if (!rule_on(k, f->on))
-			continue;
-		cost = rule_on(k, f->on)->cost(in, f->on);
-		share = f->on->b.span_ns ? (double)cost / (double)f->on->b.span_ns : 0;
-		if (cost == UINT64_MAX || share >= family_table[k].least)
-			continue;
-		n = (size_t)snprintf(one, sizeof(one), "%s%s (%s %%)", used ? ", " : "",
-				     family_table[k].looked, fmt_percent(pct, share));
-		if (used + n >= sizeof(f->ruled_out))
-			return; /* whole ones only */
-		memcpy(f->ruled_out + used, one, n + 1);
-		used += n;
-	}
+	return r ? r->cost(in, d) : UINT64_MAX;
 }
 
-static void expect(struct finding *f)
+double rule_least(const struct insight_device *d, enum family k)
 {
-	uint64_t base = finding_base_ns(f->on);
-	uint64_t lo = f->gain_hi_ns / f->steps, hi = f->gain_lo_ns / f->steps;
-	char a[FMT_LEN], b[FMT_LEN], now[FMT_LEN];
+	return d->host ? live_least(k) : family_table[k].least;
+}
 
-	if (*f->expect)
-		return;
-	fmt_time(a, base > lo ? base - lo : 0);
-	fmt_time(b, base > hi ? base - hi : 0);
-	if (!strcmp(a, b))
-		snprintf(f->expect, sizeof(f->expect), "about %s%s", a, finding_per(f));
+/* The last two parts of a path, and what follows it: "models/train.py(12): main". */
+static const char *last_parts(const char *name)
+{
+	const char *end = strstr(name, ".py"), *from = NULL;
+	int parts = 0;
+
+	for (const char *s = end; s && s > name && parts < 2; s--)
+		if (*s == '/' && ++parts == 2)
+			from = s + 1;
+	return from ? from : name;
+}
+
+char *finding_name(const char *name, char out[NAME_LEN])
+{
+	size_t n, half = (NAME_LEN - 4) / 2;
+
+	if (strlen(name) >= NAME_LEN)
+		name = last_parts(name);
+	n = strlen(name);
+	if (n < NAME_LEN)
+		memcpy(out, name, n + 1);
 	else
-		snprintf(f->expect, sizeof(f->expect), "%s to %s%s, now %s", a, b, finding_per(f),
-			 fmt_time(now, base));
+		snprintf(out, NAME_LEN, "%.*s...%s", (int)half, name, name + n - half);
+	return out;
 }
 
 /* False: not worth reporting, or without evidence. */
@@ -139,38 +122,35 @@ static bool fill(const struct insight *in, struct finding *f)
 
 	f->gain_lo_ns = (uint64_t)(row->lo * (double)f->cost_ns);
 	f->gain_hi_ns = (uint64_t)(row->hi * (double)f->cost_ns);
-	if (!rule_on(f->family, f->on)->fill(in, f) || !*f->seen[0] || f->facts < 2 || !*f->action)
-		return false;
-	expect(f);
-	rule_out(in, f);
-	return true;
+	return rule_on(f->family, f->on)->fill(in, f) && *f->seen[0] && f->facts >= 2 && *f->action;
 }
 
 static void look(const struct insight *in, enum family family, struct findings *fs)
 {
 	struct checked *c = &fs->checked[family];
 	const struct insight_device *worst = NULL;
-	struct finding f = { .family = family, .sure = SURE_MEDIUM };
+	struct finding f = { .family = family, .sure = SURE_MEDIUM, .most = SURE_HIGH };
 
 	for (size_t i = 0; i < in->devices + in->hosts.n; i++) {
 		const struct insight_device *d =
 			i < in->devices ? &in->device[i] : live_device(in, i - in->devices);
-		const struct rule *rule = d ? rule_on(family, d) : NULL;
-		uint64_t cost = rule ? rule->cost(in, d) : UINT64_MAX;
+		uint64_t cost = d ? rule_cost(in, d, family) : UINT64_MAX;
 
-		if (cost == UINT64_MAX || !d->b.span_ns)
+		if (cost == UINT64_MAX || !d->account.base_ns)
 			continue;
+		cost = cost < d->account.base_ns ? cost : d->account.base_ns;
 		if (!worst || cost > c->cost_ns) {
 			worst = d;
 			c->cost_ns = cost;
 		}
 	}
+	c->gain = -1;
 	c->could = worst != NULL;
 	if (!worst)
 		return;
-	c->share = (double)c->cost_ns / (double)worst->b.span_ns;
+	c->share = (double)c->cost_ns / (double)worst->account.base_ns;
 	/* Memory costs no time until it is gone. */
-	if (family != FAMILY_MEMORY && (!c->cost_ns || c->share < family_table[family].least))
+	if (family != FAMILY_MEMORY && (!c->cost_ns || c->share < rule_least(worst, family)))
 		return;
 	f.rank = worst->rank;
 	f.on = worst;
@@ -182,19 +162,10 @@ static void look(const struct insight *in, enum family family, struct findings *
 		fs->f[fs->n++] = f;
 }
 
-static int costliest(const void *a, const void *b)
-{
-	const struct finding *x = a, *y = b;
-	bool live = x->on->host || y->on->host; /* by what a fix brings */
-	uint64_t cx = (live ? x->gain_hi_ns : x->cost_ns) / x->steps;
-	uint64_t cy = (live ? y->gain_hi_ns : y->cost_ns) / y->steps;
-
-	return cmp_num(cy, cx) ?: ((int)x->family - (int)y->family);
-}
-
 int findings_new(struct findings **out, const struct insight *in)
 {
 	struct findings *fs = calloc(1, sizeof(*fs));
+	int err = 0;
 
 	if (!fs)
 		return -ENOMEM;
@@ -205,17 +176,24 @@ int findings_new(struct findings **out, const struct insight *in)
 	}
 	for (enum family k = 0; k < FAMILIES; k++)
 		look(in, k, fs);
-	qsort(fs->f, fs->n, sizeof(*fs->f), costliest);
 	fs->recorded_steps = in->steps;
 	fs->of_steps = in->steps + in->unsampled;
-	*out = fs;
-	return 0;
+	if (!in->parted && in->link)
+		err = findings_replay(fs, in, in->t, 0, 0);
+	else
+		findings_rank(fs, in);
+	if (err < 0)
+		findings_free(fs);
+	else
+		*out = fs;
+	return err;
 }
 
 void findings_free(struct findings *fs)
 {
 	if (!fs)
 		return;
+	replay_free(fs->replay);
 	free(fs->f);
 	free(fs);
 }

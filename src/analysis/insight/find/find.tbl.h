@@ -2,23 +2,38 @@
 /*
  * find.tbl.h - every rule that may become a finding, once. docs/insights.md says more of each.
  *
- *	RULE(ID, "family", smallest share of the span that fires, min and max share of the cost that
- *	     fixing it saves, "what was looked at, for people", "what it means")
- *
- * The two factors are the range that `expect` says; where they come from stands in its text.
+ *	RULE(ID, "family", smallest share of the base that fires, min and max share of the cost that
+ *	     fixing it saves where it cannot be replayed, "what was looked at, for people",
+ *	     "what it means")
  */
 /* clang-format off */
-RULE(INPUT,      input_bound,     0.05, 0.70, 1.00, "next batch",
-     "The thread that launches GPU work was fetching its next batch while the GPU had nothing to do.")
-RULE(LAUNCH,     launch_bound,    0.05, 0.50, 0.95, "launching",
-     "Between one kernel and the next the GPU waits, each time for less than 200 us, because the "
-     "host needs longer to launch a kernel than the GPU to run it.")
-RULE(CPU,        cpu_bound,       0.05, 0.50, 1.00, "host CPU",
-     "The GPU waited, each time for 200 us or longer, while the thread that launches its work was "
-     "busy with something else.")
-RULE(SYNC,       host_sync,       0.05, 0.60, 1.00, "waits for the GPU",
-     "The host waited for the GPU (a synchronize call, .item(), a blocking copy), so nothing was "
-     "queued when the GPU was done. The cost is the work that it could have launched meanwhile.")
+RULE(INPUT,      input_bound,     0.03, 0.70, 1.00, "next batch",
+     "The thread that launches GPU work was fetching or preparing its next batch while the GPU had "
+     "nothing to do.")
+RULE(LAUNCH,     launch_bound,    0.03, 0.50, 0.95, "launching",
+     "The GPU waits for its host, in many gaps of any length that no single function explains: the host "
+     "needs longer to launch the work than the GPU to do it.")
+RULE(CPU,        host_code,       0.03, 0.50, 1.00, "host code",
+     "The GPU waited while the thread that launches its work was in one piece of code for most of that "
+     "time.")
+RULE(SYNC,       host_sync,       0.03, 0.60, 1.00, "waits for the GPU",
+     "The host waited for the GPU (a synchronize call, .item(), .to(), a blocking copy) instead of "
+     "launching. Without the wait it would be ahead, and the gaps behind it would be shorter by so much.")
+RULE(COMPILING,  compiling,       0.03, 0.80, 1.00, "compiling",
+     "The thread that launches GPU work compiled a function for the first time (torch.compile, JAX, "
+     "Triton). That happens once, but it is a part of this recording.")
+RULE(CHECKPOINT, checkpoint,      0.03, 0.50, 1.00, "checkpoints",
+     "The thread that launches GPU work wrote or read a checkpoint.")
+RULE(GC,         gc,              0.02, 0.80, 1.00, "garbage collection",
+     "Python collected garbage on the thread that launches GPU work.")
+RULE(ALLOC,      allocator,       0.03, 0.50, 1.00, "allocation",
+     "Memory of the GPU was allocated or freed by the driver while the GPU had nothing to do.")
+RULE(CAPTURE,    graph_capture,   0.03, 0.80, 1.00, "graph capture",
+     "Work was recorded into a CUDA or HIP graph. It does not run then, and later runs from the graph: "
+     "this is what capturing costs, not what a step costs.")
+RULE(WARM_UP,    warm_up,         0.03, 0.80, 1.00, "first use",
+     "Code was loaded, or the device set up, on its first use. That happens once: record after a few "
+     "steps to see what a step costs.")
 RULE(DEPENDENCY, idle_dependency, 0.05, 0.00, 1.00, "dependencies",
      "Work was launched in time, but did not start: it waited for an event, another GPU or a host "
      "function.")
@@ -50,8 +65,8 @@ RULE(MEMORY,     memory_growth,   0.00, 0.00, 0.00, "memory",
      "The memory allocated after a step grows from step to step.")
 /* Of what aon records itself. */
 #include "insight/live/find_live.tbl.h"
-RULE(SATURATED,  gpu_saturated,   0.85, 0.00, 0.50, "GPU busy",
-     "The GPU computes nearly all the time: only less work or faster kernels shorten the run.")
+RULE(SATURATED,  gpu_saturated,   0.50, 0.00, 0.50, "GPU busy",
+     "The GPU computes for most of the time: only less work or faster kernels shorten that part.")
 /* Out of telemetry: join.h. */
 #define CAUSE(ID, word, scope, classes, also, slower, looked, title, action, means) \
 	RULE(BY_##ID, word, 0.01, 0.50, 1.00, looked, means)

@@ -46,7 +46,7 @@ static bool compile_fill(const struct insight *in, struct finding *f)
 	if (!a.ns)
 		return false;
 	times = a.most->count - 1;
-	f->sure = SURE_HIGH;
+	f->sure = SURE_HIGH; /* compilations were recorded as such */
 	SAY(title, "Functions are recompiled repeatedly");
 	finding_seen(f, "recompiling: %s%s (%s %% of the time)", T(f->cost_ns), finding_per(f),
 		     P(f->share));

@@ -12,7 +12,7 @@ static const char *const direction[COPY_KINDS] = {
 static uint64_t copy_cost(const struct insight *in, const struct insight_device *d)
 {
 	(void)in;
-	return d->b.exposed_copy_ns;
+	return d->account.ns[ACCOUNT_COPY];
 }
 
 static size_t busiest_direction(const struct insight_device *d)
@@ -49,11 +49,10 @@ static bool copy_fill(const struct insight *in, struct finding *f)
 	(void)in;
 	if (!c->count)
 		return false;
-	f->sure = SURE_HIGH;
 	SAY(title, "The GPU waits for copies, mostly %s",
 	    direction[k] ? direction[k] : "in an unknown direction");
 	finding_seen(f, "copies ran while no kernel did: %s%s (%s %%); kernels: %s", T(f->cost_ns),
-		     finding_per(f), P(f->share), T(d->b.busy_ns - d->b.exposed_copy_ns));
+		     finding_per(f), P(f->share), T(d->account.ns[ACCOUNT_COMPUTE]));
 	finding_seen(f, "%s of them %s: %s in %s, %.1f GB/s", N(c->count),
 		     direction[k] ? direction[k] : "", B(c->bytes), D(c->ns),
 		     c->ns ? (double)c->bytes / (double)c->ns : 0.0);
@@ -74,8 +73,9 @@ const struct rule rule_COPY = { copy_cost, copy_fill };
 static uint64_t small_cost(const struct insight *in, const struct insight_device *d)
 {
 	(void)in;
-	return 2 * d->small_kernels >= d->b.kernels && d->small_ns <= d->b.busy_ns ? d->small_ns
-										   : 0;
+	if (2 * d->small_kernels < d->b.kernels || d->small_ns > d->b.busy_ns)
+		return 0;
+	return finding_in_base(d->small_ns, d->b.compute_ns, d->account.ns[ACCOUNT_COMPUTE]);
 }
 
 static bool small_fill(const struct insight *in, struct finding *f)
@@ -85,7 +85,7 @@ static bool small_fill(const struct insight *in, struct finding *f)
 			   d->class[CLASS_REDUCTION].count + d->class[CLASS_NORM].count;
 
 	(void)in;
-	f->sure = SURE_LOW; /* what can be fused is not known from times */
+	f->most = SURE_LOW; /* what can be fused is not known from times */
 	SAY(title, "Many small kernels");
 	finding_seen(f, "%s of %s kernels%s run for less than 10 us each: %s together",
 		     N(d->small_kernels / f->steps), N(d->b.kernels / f->steps), finding_per(f),
@@ -107,12 +107,13 @@ const struct rule rule_SMALL = { small_cost, small_fill };
 static uint64_t saturated_cost(const struct insight *in, const struct insight_device *d)
 {
 	for (size_t i = 0; i < in->devices; i++) {
-		const struct breakdown *b = &in->device[i].b;
+		const struct time_account *a = &in->device[i].account;
 
-		if (ratio(b->compute_ns, b->span_ns) < family_table[FAMILY_SATURATED].least)
+		if (ratio(a->ns[ACCOUNT_COMPUTE], a->base_ns) <
+		    family_table[FAMILY_SATURATED].least)
 			return 0;
 	}
-	return d->b.compute_ns;
+	return d->account.ns[ACCOUNT_COMPUTE];
 }
 
 /* What its kernels are limited by, where that is known of most of them. */
@@ -146,35 +147,56 @@ static void say_limits(const struct insight *in, struct finding *f)
 		      FACT_X("of_roof", least / (double)known));
 }
 
+/* The shape that loses most: it is what to look at. */
+static void say_worst(const struct insight *in, struct finding *f)
+{
+	const struct roof_row *top = NULL;
+
+	for (size_t i = 0; i < in->roofs.rows; i++) {
+		const struct roof_row *r = &in->roofs.row[i];
+
+		if (r->device == f->on->device && roof_lost_ns(r) &&
+		    (!top || roof_lost_ns(r) > roof_lost_ns(top)))
+			top = r;
+	}
+	if (!top)
+		return;
+	finding_seen(f, "most is lost in %s: %.1f TFLOP/s, %.0f GB/s, %s %% of its limit, %s%s",
+		     roof_called(in, top, (char[NAME_LEN]){ 0 }), roof_row_flops(top) / 1e12,
+		     roof_row_Bps(top) / 1e9, P(top->is.fraction), T(top->total_ns),
+		     finding_per(f));
+}
+
 static bool saturated_fill(const struct insight *in, struct finding *f)
 {
 	const struct insight_device *d = f->on;
+	uint64_t idle = d->account.base_ns, all = 0;
 	enum kclass top = CLASS_OTHER;
-	uint64_t half;
 
-	for (enum kclass c = 0; c < CLASS_COMM; c++)
+	for (enum kclass c = 0; c < CLASS_COMM; c++) {
+		all += d->class[c].ns;
 		if (d->class[c].ns > d->class[top].ns)
 			top = c;
-	half = d->class[top].ns / 2 < f->cost_ns ? d->class[top].ns / 2 : f->cost_ns;
-	f->sure = SURE_HIGH;
+	}
+	for (enum account_cause c = 0; c < ACCOUNT_IDLE; c++)
+		idle -= d->account.ns[c];
+	f->sure = f->share >= 0.85 ? SURE_HIGH : SURE_MEDIUM;
 	f->gain_lo_ns = 0;
-	f->gain_hi_ns = half;
-	SAY(title, "The GPU computes nearly all the time");
+	f->gain_hi_ns = f->cost_ns;
+	SAY(title, "The GPU computes %s of the time", f->share >= 0.85 ? "nearly all" : "most");
 	finding_seen(f, "computing %s %% of the time, idle %s %%", P(f->share),
-		     P(ratio(d->b.idle_ns, d->b.span_ns)));
-	finding_seen(f, "mostly %s: %s%s, %s kernels", class_people[top], T(d->class[top].ns),
-		     finding_per(f), N(d->class[top].count));
+		     P(ratio(idle, d->account.base_ns)));
+	finding_seen(f, "mostly %s: %s %% of the kernels' time, %s kernels", class_people[top],
+		     P(ratio(d->class[top].ns, all)), N(d->class[top].count));
 	say_limits(in, f);
-	finding_facts(f, FACT_N("compute_ns", d->b.compute_ns), FACT_N("idle_ns", d->b.idle_ns),
+	say_worst(in, f);
+	finding_facts(f, FACT_N("compute_ns", f->cost_ns), FACT_N("idle_ns", idle),
 		      FACT_N("top_class_ns", d->class[top].ns),
 		      FACT_N("top_class_kernels", d->class[top].count));
 	SAY(action,
 	    "only less work or faster kernels help: lower precision, better kernels for %s, or "
 	    "more GPUs",
 	    class_people[top]);
-	SAY(expect, "%s%s if %s were twice as fast, now %s",
-	    D(finding_base_ns(d) - half / f->steps), finding_per(f), class_people[top],
-	    D(finding_base_ns(d)));
 	return true;
 }
 

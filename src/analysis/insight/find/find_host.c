@@ -1,25 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find_host.c - rules on GPUs that wait for their host: input, launches, CPU, synchronization. */
+/* find_host.c - rules on GPUs that wait for their host: input, launches, code, synchronization. */
+#include <stdio.h>
 #include <string.h>
 
 #include "insight/find/finding.h"
-
-#define NAME 60 /* of a name in a sentence */
 
 static bool launches_seen(const struct insight_device *d)
 {
 	return d->launch.launched > 0;
 }
 
-static uint64_t cause(const struct insight_device *d, enum idle_cause c)
+static uint64_t cause(const struct insight_device *d, enum account_cause c)
 {
-	return launches_seen(d) ? d->idle_ns[c] : UINT64_MAX;
-}
-
-/* Where all launches were seen, idle causes are sure. */
-static enum sureness sureness(const struct insight_device *d)
-{
-	return ratio(d->b.attributed, d->b.kernels) >= 0.9 ? SURE_HIGH : SURE_MEDIUM;
+	return launches_seen(d) ? d->account.ns[c] : UINT64_MAX;
 }
 
 static const struct insight_host *host_of(const struct insight *in, const struct finding *f)
@@ -37,7 +30,7 @@ static const char *event_name(const struct insight *in, const struct event *e)
 static uint64_t input_cost(const struct insight *in, const struct insight_device *d)
 {
 	(void)in;
-	return cause(d, IDLE_INPUT);
+	return cause(d, ACCOUNT_INPUT);
 }
 
 static bool input_fill(const struct insight *in, struct finding *f)
@@ -47,32 +40,73 @@ static bool input_fill(const struct insight *in, struct finding *f)
 
 	if (!h->inputs)
 		return false;
-	f->sure = sureness(f->on);
 	SAY(title, "The GPU waits for the next batch");
 	finding_seen(f, "idle while the host fetched input: %s%s (%s %% of the time)",
 		     T(f->cost_ns), finding_per(f), P(f->share));
-	finding_seen(f, "a batch takes %s to fetch, %s seen; the longest in %.*s",
-		     D(h->input_ns / h->inputs), N(h->inputs), NAME, name);
+	finding_seen(f, "a batch takes %s to fetch, %s seen; the longest in %s",
+		     D(h->input_ns / h->inputs), N(h->inputs),
+		     finding_name(name, (char[NAME_LEN]){ 0 }));
 	finding_facts(f, FACT_N("input_idle_ns", f->cost_ns), FACT_N("batches", h->inputs),
 		      FACT_N("batch_ns", h->input_ns / h->inputs));
 	finding_gaps(f, IDLE_INPUT);
 	finding_code(in, f, 1u << IDLE_INPUT); /* what the loader does; the remedy is the same */
 	if (strstr(name, "SingleProcess"))
 		SAY(action, "load in other processes: DataLoader(num_workers=4, pin_memory=True)");
+	else if (strstr(name, "MultiProcessing"))
+		SAY(action,
+		    "the workers are too slow: more of them (num_workers), prefetch_factor, "
+		    "cheaper transforms, data on a faster disk");
 	else
-		SAY(action, "prepare batches ahead: more loader workers, prefetch_factor, "
-			    "pin_memory, cheaper transforms");
+		SAY(action,
+		    "prepare batches ahead, in other processes: a DataLoader with "
+		    "num_workers, prefetch_factor, pin_memory; cheaper transforms in %s",
+		    finding_name(name, (char[NAME_LEN]){ 0 }));
 	return true;
 }
 
 const struct rule rule_INPUT = { input_cost, input_fill };
 
-/* --- launching --- */
+/* --- launching, and code of the host: one cause, which has a name if most is in one place --- */
+
+/* A frame that lasts nearly all the time is the loop itself, and no culprit in it. */
+#define LOOP_SHARE 0.8
+
+static bool is_culprit(const struct insight_device *d, const struct insight_frame *f)
+{
+	return f->name && (double)f->span_ns < LOOP_SHARE * (double)d->account.base_ns;
+}
+
+/* An operator of the framework launches: that is what launching costs. */
+static bool is_named(const struct insight *in, const struct insight_device *d)
+{
+	const char *name = trace_text(in->t, d->host_in.name);
+
+	return is_culprit(d, &d->host_own) ||
+	       (is_culprit(d, &d->host_in) && strncmp(name, "aten::", 6) &&
+		strncmp(name, "nn.Module", 9));
+}
+
+/* Samples name it where nothing encloses it; most of the waiting is then in gaps that no framework
+ * takes to launch something. */
+static bool is_code(const struct insight *in, const struct insight_device *d)
+{
+	uint64_t host = d->account.ns[ACCOUNT_HOST] + d->account.ns[ACCOUNT_LAUNCH];
+
+	return is_named(in, d) || 2 * d->short_gap_ns < host;
+}
+
+static uint64_t host_cost(const struct insight *in, const struct insight_device *d, bool code)
+{
+	if (!launches_seen(d))
+		return UINT64_MAX;
+	if (is_code(in, d) != code)
+		return UINT64_MAX;
+	return d->account.ns[ACCOUNT_HOST] + d->account.ns[ACCOUNT_LAUNCH];
+}
 
 static uint64_t launch_cost(const struct insight *in, const struct insight_device *d)
 {
-	(void)in;
-	return launches_seen(d) ? d->short_gap_ns : UINT64_MAX;
+	return host_cost(in, d, false);
 }
 
 static bool launch_fill(const struct insight *in, struct finding *f)
@@ -82,17 +116,17 @@ static bool launch_fill(const struct insight *in, struct finding *f)
 	uint64_t kernel = d->b.kernels ? d->b.compute_ns / d->b.kernels : 0;
 	uint64_t every = work ? d->b.span_ns / work : 0;
 
-	(void)in;
-	if (!d->short_gaps)
-		return false;
-	f->sure = sureness(d);
 	SAY(title, "The host launches work more slowly than the GPU executes it");
-	finding_seen(f, "idle before launches: %s%s in %s gaps below 200 us, mean %s",
-		     T(f->cost_ns), finding_per(f), N(d->short_gaps / f->steps),
-		     D(f->cost_ns / d->short_gaps));
+	finding_seen(f, "idle before launches: %s%s (%s %% of the time), %s in gaps below 200 us",
+		     T(f->cost_ns), finding_per(f), P(f->share), T(d->short_gap_ns));
 	finding_seen(f, "a kernel runs for %s, one starts every %s; %.1f are queued on average",
 		     D(kernel), D(every), ratio(d->launch.queued_ns, d->b.span_ns));
-	finding_facts(f, FACT_N("short_gap_ns", f->cost_ns), FACT_N("short_gaps", d->short_gaps),
+	if (d->host_in.name)
+		finding_seen(
+			f, "%s of this in %s", T(d->host_in.ns),
+			finding_name(trace_text(in->t, d->host_in.name), (char[NAME_LEN]){ 0 }));
+	finding_facts(f, FACT_N("host_idle_ns", f->cost_ns),
+		      FACT_N("short_gap_ns", d->short_gap_ns), FACT_N("short_gaps", d->short_gaps),
 		      FACT_N("kernels", d->b.kernels), FACT_N("mean_kernel_ns", kernel),
 		      FACT_N("launch_calls", d->launch.calls),
 		      FACT_N("launch_call_ns", d->launch.call_ns),
@@ -105,37 +139,12 @@ static bool launch_fill(const struct insight *in, struct finding *f)
 
 const struct rule rule_LAUNCH = { launch_cost, launch_fill };
 
-/* --- CPU --- */
-
 static uint64_t cpu_cost(const struct insight *in, const struct insight_device *d)
 {
-	(void)in;
-	if (!launches_seen(d))
-		return UINT64_MAX;
-	return d->idle_ns[IDLE_HOST] + d->idle_ns[IDLE_LAUNCH] - d->short_gap_ns - d->queued_gap_ns;
+	return host_cost(in, d, true);
 }
 
-/* What is known of some that a host is busy with; NULL: nothing. */
-static const char *remedy(const char *name)
-{
-	static const struct {
-		const char *prefix, *action;
-	} known[] = {
-		{ "torch.compile ", "compile before the loop, and once: mark sizes that change "
-				    "(dynamic=True, mark_dynamic), pad batches, keep Python "
-				    "numbers out; aon report lists the causes" },
-		{ "Python GC",
-		  "control garbage collection: gc.freeze() after the set-up, gc.disable(), and "
-		  "gc.collect() every few hundred steps on all ranks together" },
-	};
-
-	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
-		if (!strncmp(name, known[i].prefix, strlen(known[i].prefix)))
-			return known[i].action;
-	return NULL;
-}
-
-/* What is known to help goes before what samples name, and that before the range around it. */
+/* What samples name goes before the range around it. */
 static void cpu_action(const struct insight *in, struct finding *f, enum code_seen code)
 {
 	static const char *const how[] = {
@@ -146,44 +155,44 @@ static void cpu_action(const struct insight *in, struct finding *f, enum code_se
 		[CODE_NAMED] = "no function stands out; list them: aon report --by stack --gap",
 	};
 	const struct insight_device *d = f->on;
-	const struct insight_host *h = host_of(in, f);
-	const char *name = trace_text(in->t, d->host_name);
+	const struct insight_frame *own = is_culprit(d, &d->host_own) ? &d->host_own : &d->host_in;
 
-	if (h->alloc_ns > f->cost_ns / 5)
-		SAY(action,
-		    "allocate once: %s calls that allocate or free took %s; warm up before you "
-		    "measure",
-		    N(h->allocs), D(h->alloc_ns));
-	else if (d->host_name_ns > f->cost_ns / 2 && remedy(name))
-		SAY(action, "%s", remedy(name));
-	else if (!*f->action && d->host_name_ns > f->cost_ns / 2)
-		SAY(action, "make %.*s cheaper or take it out of the loop", NAME, name);
+	if (!*f->action && is_named(in, d))
+		SAY(action, "make %s cheaper or take it out of the loop",
+		    finding_name(trace_text(in->t, own->name), (char[NAME_LEN]){ 0 }));
 	else if (!*f->action)
 		SAY(action, "%s", how[code]);
+}
+
+static void say_frame(const struct insight *in, struct finding *f, const struct insight_frame *fr)
+{
+	finding_seen(f, "%s of this in %s (%s calls, %s in all)", T(fr->ns),
+		     finding_name(trace_text(in->t, fr->name), (char[NAME_LEN]){ 0 }), N(fr->count),
+		     D(fr->span_ns));
+	finding_facts(f, FACT_N("frame_ns", fr->ns), FACT_N("frame_calls", fr->count),
+		      FACT_N("frame_total_ns", fr->span_ns));
 }
 
 static bool cpu_fill(const struct insight *in, struct finding *f)
 {
 	const struct insight_device *d = f->on;
-	const struct insight_host *h = host_of(in, f);
-	const char *name = trace_text(in->t, d->host_name);
 	const struct insight_gap *gap = &d->longest[0];
 	enum code_seen code;
 
-	f->sure = sureness(d);
 	SAY(title, "The GPU waits for the host");
-	finding_seen(f, "idle in gaps of 200 us or longer: %s%s (%s %% of the time)", T(f->cost_ns),
-		     finding_per(f), P(f->share));
+	finding_seen(f, "idle while the host did something else: %s%s (%s %% of the time)",
+		     T(f->cost_ns), finding_per(f), P(f->share));
 	code = finding_code(in, f, 1u << IDLE_HOST | 1u << IDLE_LAUNCH);
-	if (d->host_name_ns && code != CODE_NAMED)
-		finding_seen(f, "%s of all waiting while the host was in %.*s", T(d->host_name_ns),
-			     NAME, name);
-	finding_seen(f, "the longest gap is %s, before %.*s", D(gap->end_ns - gap->start_ns), NAME,
-		     event_name(in, &gap->after));
-	finding_facts(f, FACT_N("long_gap_ns", f->cost_ns),
-		      FACT_N("longest_gap_ns", gap->end_ns - gap->start_ns),
-		      FACT_N("busiest_host_range_ns", d->host_name_ns),
-		      FACT_N("alloc_calls", h->allocs), FACT_N("alloc_ns", h->alloc_ns));
+	if (d->host_in.name && code != CODE_NAMED)
+		say_frame(in, f, &d->host_in);
+	if (d->host_own.name && d->host_own.name != d->host_in.name && code != CODE_NAMED)
+		say_frame(in, f, &d->host_own);
+	if (gap->end_ns > gap->start_ns)
+		finding_seen(f, "the longest gap is %s, before %s", D(gap->end_ns - gap->start_ns),
+			     finding_name(event_name(in, &gap->after), (char[NAME_LEN]){ 0 }));
+	finding_facts(f, FACT_N("host_idle_ns", f->cost_ns),
+		      FACT_N("short_gap_ns", d->short_gap_ns),
+		      FACT_N("longest_gap_ns", gap->end_ns - gap->start_ns));
 	finding_gaps(f, IDLE_HOST);
 	finding_gaps(f, IDLE_LAUNCH);
 	cpu_action(in, f, code);
@@ -197,28 +206,35 @@ const struct rule rule_CPU = { cpu_cost, cpu_fill };
 static uint64_t sync_cost(const struct insight *in, const struct insight_device *d)
 {
 	(void)in;
-	return cause(d, IDLE_SYNC);
+	return cause(d, ACCOUNT_SYNC);
 }
 
 static bool sync_fill(const struct insight *in, struct finding *f)
 {
 	const struct insight_host *h = host_of(in, f);
+	const struct insight_frame *own = &f->on->sync_own;
+	char where[NAME_LEN] = "";
 
 	if (h->sync_longest.kind == EVENT_NONE)
 		return false;
-	f->sure = sureness(f->on);
 	SAY(title, "The host waits for the GPU in the middle of the work");
 	finding_seen(f, "idle after waits that left nothing queued: %s%s (%s %%)", T(f->cost_ns),
 		     finding_per(f), P(f->share));
-	finding_seen(f, "%s waits%s, %s in all; the longest in %.*s", N(h->syncs / f->steps),
-		     finding_per(f), D(h->sync_ns), NAME, trace_text(in->t, h->sync_in));
+	finding_seen(f, "%s waits%s, %s in all; the longest is %s in %s", N(h->syncs / f->steps),
+		     finding_per(f), D(h->sync_ns), event_name(in, &h->sync_longest),
+		     finding_name(trace_text(in->t, h->sync_in), where));
+	if (own->name)
+		finding_seen(f, "%s of this in %s", T(own->ns),
+			     finding_name(trace_text(in->t, own->name), (char[NAME_LEN]){ 0 }));
 	finding_facts(f, FACT_N("sync_idle_ns", f->cost_ns), FACT_N("syncs", h->syncs),
 		      FACT_N("sync_ns", h->sync_ns));
 	finding_event(f, &h->sync_longest);
 	finding_gaps(f, IDLE_SYNC);
 	finding_code(in, f, 1u << IDLE_SYNC);
-	SAY(action, "do not read values back each step (.item(), print(loss), .cpu(), nonzero): "
-		    "keep them on the GPU, read them every 100 steps");
+	SAY(action,
+	    "do not wait for the GPU there (%s): keep values on the GPU and read them every 100 "
+	    "steps (.item(), print(loss), .cpu(), nonzero), copy with non_blocking=True",
+	    where);
 	return true;
 }
 
@@ -229,7 +245,7 @@ const struct rule rule_SYNC = { sync_cost, sync_fill };
 static uint64_t dependency_cost(const struct insight *in, const struct insight_device *d)
 {
 	(void)in;
-	return cause(d, IDLE_DEPENDENCY);
+	return cause(d, ACCOUNT_DEPENDENCY);
 }
 
 static bool dependency_fill(const struct insight *in, struct finding *f)
@@ -237,7 +253,7 @@ static bool dependency_fill(const struct insight *in, struct finding *f)
 	const struct insight_device *d = f->on;
 
 	(void)in;
-	f->sure = SURE_LOW;
+	f->most = SURE_LOW; /* what it waited for is often not in the trace */
 	SAY(title, "Work that was launched in time waits for something else");
 	finding_seen(f, "idle with work queued: %s%s (%s %% of the time)", T(f->cost_ns),
 		     finding_per(f), P(f->share));
@@ -252,3 +268,90 @@ static bool dependency_fill(const struct insight *in, struct finding *f)
 }
 
 const struct rule rule_DEPENDENCY = { dependency_cost, dependency_fill };
+
+/* --- what the host is known to do --- */
+
+static const struct known {
+	enum account_cause cause;
+	enum idle_cause idle;
+	const char *title, *fact, *action;
+} known[FAMILIES] = {
+	[FAMILY_COMPILING] = { ACCOUNT_COMPILE, IDLE_COMPILE,
+			       "The GPU waits while functions are compiled", "compile_idle_ns",
+			       "compile before the loop, and once: mark sizes that change "
+			       "(dynamic=True, mark_dynamic), pad batches, keep Python numbers "
+			       "out, "
+			       "keep the compile cache; record after the first steps" },
+	[FAMILY_CHECKPOINT] = { ACCOUNT_CHECKPOINT, IDLE_CHECKPOINT,
+				"The GPU waits for checkpoints", "checkpoint_idle_ns",
+				"write checkpoints in the background (torch.distributed.checkpoint."
+				"async_save), less often, or of fewer tensors" },
+	[FAMILY_GC] = { ACCOUNT_GC, IDLE_GC, "The GPU waits for Python's garbage collection",
+			"gc_idle_ns",
+			"control garbage collection: gc.freeze() after the set-up, gc.disable(), "
+			"and "
+			"gc.collect() every few hundred steps on all ranks together" },
+	[FAMILY_ALLOC] = { ACCOUNT_ALLOC, IDLE_ALLOC, "The GPU waits while memory is allocated",
+			   "alloc_idle_ns",
+			   "allocate once: keep buffers, let the caching allocator keep memory "
+			   "(PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True), pad varying "
+			   "shapes, "
+			   "free nothing in the loop (torch.cuda.empty_cache)" },
+	[FAMILY_CAPTURE] = { ACCOUNT_CAPTURE, IDLE_CAPTURE,
+			     "This recording is of capturing graphs, not of running them",
+			     "capture_idle_ns",
+			     "record after the graphs are captured to see what a step costs; to "
+			     "start "
+			     "faster, capture fewer sizes" },
+	[FAMILY_WARM_UP] = { ACCOUNT_WARM_UP, IDLE_WARM_UP,
+			     "The GPU waits while code is loaded on its first use",
+			     "warm_up_idle_ns",
+			     "record after a few steps of warm-up to see what a step costs; to "
+			     "start "
+			     "faster, CUDA_MODULE_LOADING=EAGER or a warm-up before the first "
+			     "request" },
+};
+
+static uint64_t known_cost(const struct insight_device *d, enum family k)
+{
+	uint64_t ns = cause(d, known[k].cause);
+
+	return ns;
+}
+
+static bool known_fill(const struct insight *in, struct finding *f)
+{
+	const struct known *k = &known[f->family];
+	const struct insight_host *h = host_of(in, f);
+
+	if (f->family == FAMILY_CAPTURE || f->family == FAMILY_WARM_UP)
+		f->sure = SURE_HIGH; /* the calls themselves say so */
+	SAY(title, "%s", k->title);
+	finding_seen(f, "idle meanwhile: %s%s (%s %% of the time)", T(f->cost_ns), finding_per(f),
+		     P(f->share));
+	finding_facts(f, FACT_N(k->fact, f->cost_ns), FACT_N("base_ns", f->on->account.base_ns));
+	if (f->family == FAMILY_ALLOC) {
+		finding_seen(f, "%s calls allocate or free, %s in all", N(h->allocs),
+			     D(h->alloc_ns));
+		finding_facts(f, FACT_N("alloc_calls", h->allocs), FACT_N("alloc_ns", h->alloc_ns));
+	}
+	finding_gaps(f, k->idle);
+	finding_code(in, f, 1u << k->idle);
+	SAY(action, "%s", k->action);
+	return true;
+}
+
+#define KNOWN(ID, cost)                                                                \
+	static uint64_t cost(const struct insight *in, const struct insight_device *d) \
+	{                                                                              \
+		(void)in;                                                              \
+		return known_cost(d, FAMILY_##ID);                                     \
+	}                                                                              \
+	const struct rule rule_##ID = { cost, known_fill }
+
+KNOWN(COMPILING, compiling_cost);
+KNOWN(CHECKPOINT, checkpoint_cost);
+KNOWN(GC, gc_cost);
+KNOWN(ALLOC, alloc_cost);
+KNOWN(CAPTURE, capture_cost);
+KNOWN(WARM_UP, warm_up_cost);

@@ -43,7 +43,7 @@ static uint64_t cause_cost(const struct insight *in, const struct insight_device
 	if (!v)
 		return 0;
 	/* What is hidden behind compute costs nothing. */
-	most = (double)d->b.span_ns;
+	most = (double)d->account.base_ns;
 	if (classes & IN_COMM)
 		most = (double)d->b.exposed_comm_ns;
 	else if (classes == IN_HOST && !in->join->device[at].cpu)

@@ -22,9 +22,9 @@ static bool one_is_late(const struct waits *w)
 /* Waiting for the late rank; behind which something computes, it costs nothing. */
 static uint64_t late_cost(const struct insight *in, const struct insight_device *d)
 {
-	uint64_t late = wait_of(in, d)->late_ns;
+	uint64_t late = wait_of(in, d)->late_ns, all = wait_of(in, d)->waited_ns;
 
-	return late < d->b.exposed_comm_ns ? late : d->b.exposed_comm_ns;
+	return finding_in_base(late, all, d->account.ns[ACCOUNT_COMM_WAIT]);
 }
 
 /* --- communication --- */
@@ -32,9 +32,10 @@ static uint64_t late_cost(const struct insight *in, const struct insight_device 
 /* Waiting for one rank that can be named is that rank's cost. */
 static uint64_t comm_cost(const struct insight *in, const struct insight_device *d)
 {
+	const uint64_t *ns = d->account.ns;
 	uint64_t late = one_is_late(&in->waits) ? late_cost(in, d) : 0;
 
-	return d->b.exposed_comm_ns - (late > d->b.exposed_comm_ns / 10 * 9 ? late : 0);
+	return ns[ACCOUNT_COMM] + ns[ACCOUNT_COMM_SEND] + ns[ACCOUNT_COMM_WAIT] - late;
 }
 
 static bool comm_fill(const struct insight *in, struct finding *f)
@@ -42,22 +43,26 @@ static bool comm_fill(const struct insight *in, struct finding *f)
 	const struct insight_device *d = f->on;
 	const struct rank_wait *w = wait_of(in, d);
 	uint64_t could = d->b.compute_ns - d->b.overlap_ns;
-	uint64_t waited = w ? w->waited_ns : 0;
+	uint64_t waited = d->account.ns[ACCOUNT_COMM_WAIT];
 
-	if (waited > f->cost_ns)
-		waited = f->cost_ns;
-	f->sure = SURE_HIGH;
+	could = finding_in_base(could, d->b.compute_ns, d->account.ns[ACCOUNT_COMPUTE]);
+	if (!w)
+		f->most = SURE_MEDIUM; /* waiting and sending cannot be distinguished */
 	SAY(title, "Communication is not hidden behind compute");
 	finding_seen(f, "exposed communication: %s%s (%s %%) of %s", T(f->cost_ns), finding_per(f),
 		     P(f->share), T(d->b.comm_ns));
 	finding_seen(f, "compute that could hide it: %s%s", T(could), finding_per(f));
 	if (waited)
 		finding_seen(f, "%s of this is waiting for late ranks", T(waited));
+	else if (!w)
+		finding_seen(
+			f, "how much of this is waiting for other ranks is not known: they are not "
+			   "in this trace");
 	finding_facts(f, FACT_N("exposed_comm_ns", f->cost_ns), FACT_N("comm_ns", d->b.comm_ns),
 		      FACT_N("overlap_ns", d->b.overlap_ns), FACT_N("compute_ns", d->b.compute_ns),
 		      FACT_N("waited_for_ranks_ns", waited));
 	f->gain_hi_ns = f->cost_ns < could + waited ? f->cost_ns : could + waited;
-	f->gain_lo_ns = f->gain_hi_ns / 3;
+	f->gain_lo_ns = f->gain_hi_ns / 2;
 	if (waited > f->cost_ns / 2)
 		SAY(action, "this is mostly waiting, not sending: let the late ranks arrive in "
 			    "time (unequal input, host or GPU)");
@@ -135,7 +140,7 @@ static uint64_t mean_compute(const struct insight *in)
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < in->devices; i++)
-		sum += in->device[i].b.compute_ns;
+		sum += in->device[i].account.ns[ACCOUNT_COMPUTE];
 	return in->devices ? sum / in->devices : 0;
 }
 
@@ -149,7 +154,7 @@ static uint64_t imbalance_cost(const struct insight *in, const struct insight_de
 		return UINT64_MAX;
 	if (cause && cause->cost_ns > 0)
 		least += (uint64_t)cause->cost_ns;
-	return d->b.compute_ns > least ? d->b.compute_ns - least : 0;
+	return d->account.ns[ACCOUNT_COMPUTE] > least ? d->account.ns[ACCOUNT_COMPUTE] - least : 0;
 }
 
 static bool imbalance_fill(const struct insight *in, struct finding *f)
@@ -158,17 +163,17 @@ static bool imbalance_fill(const struct insight *in, struct finding *f)
 
 	for (size_t i = 0; i < in->devices; i++) {
 		comm += in->device[i].b.comm_ns;
-		if (in->device[i].b.compute_ns < least)
-			least = in->device[i].b.compute_ns;
+		if (in->device[i].account.ns[ACCOUNT_COMPUTE] < least)
+			least = in->device[i].account.ns[ACCOUNT_COMPUTE];
 	}
 	if (!comm) /* devices that never talk need not be alike */
 		return false;
 	SAY(title, "Ranks have unequal work");
-	finding_seen(f, "rank %d computes %s%s; mean %s, min %s", f->rank, T(f->on->b.compute_ns),
-		     finding_per(f), T(mean), T(least));
-	finding_seen(f, "that is %.2f x the mean of %zu GPUs", ratio(f->on->b.compute_ns, mean),
-		     in->devices);
-	finding_facts(f, FACT_N("most_compute_ns", f->on->b.compute_ns),
+	finding_seen(f, "rank %d computes %s%s; mean %s, min %s", f->rank,
+		     T(f->on->account.ns[ACCOUNT_COMPUTE]), finding_per(f), T(mean), T(least));
+	finding_seen(f, "that is %.2f x the mean of %zu GPUs",
+		     ratio(f->on->account.ns[ACCOUNT_COMPUTE], mean), in->devices);
+	finding_facts(f, FACT_N("most_compute_ns", f->on->account.ns[ACCOUNT_COMPUTE]),
 		      FACT_N("mean_compute_ns", mean), FACT_N("least_compute_ns", least));
 	SAY(action,
 	    "balance the work: sequence lengths, experts, tables or pipeline stages of that rank");

@@ -14,7 +14,7 @@
 
 #define MODEL_TRUST 0.8 /* nearer than that to what the model says is as expected */
 
-static uint64_t lost_ns(const struct roof_row *r)
+uint64_t roof_lost_ns(const struct roof_row *r)
 {
 	double should = r->is.least_ns / ROOF_NEAR, all = (double)r->total_ns;
 
@@ -34,13 +34,13 @@ static const struct roof_row *worst(const struct insight *in, uint32_t device, u
 	*sum = *known = 0;
 	for (size_t i = 0; i < in->roofs.rows; i++) {
 		const struct roof_row *r = &in->roofs.row[i];
-		uint64_t lost = lost_ns(r);
+		uint64_t lost = roof_lost_ns(r);
 
 		if (r->device != device)
 			continue;
 		*known += r->is.fraction > 0 ? r->total_ns : 0;
 		*sum += lost;
-		if (lost && (!top || lost > lost_ns(top)))
+		if (lost && (!top || lost > roof_lost_ns(top)))
 			top = r;
 	}
 	return top;
@@ -53,22 +53,22 @@ static uint64_t roof_cost(const struct insight *in, const struct insight_device 
 	worst(in, d->device, &sum, &known);
 	if (!known)
 		return UINT64_MAX;
-	return sum < d->b.compute_ns ? sum : d->b.compute_ns;
+	sum = sum < d->b.compute_ns ? sum : d->b.compute_ns;
+	return finding_in_base(sum, d->b.compute_ns, d->account.ns[ACCOUNT_COMPUTE]);
 }
 
 /* "mm 8944x2816x1024 (bf16)", or the kernel's name. */
-static void call_it(const struct insight *in, const struct roof_row *r, char *out, size_t cap)
+char *roof_called(const struct insight *in, const struct roof_row *r, char out[NAME_LEN])
 {
 	const char *op = trace_text(in->t, r->op), *colon = strrchr(op, ':');
 
 	if (r->product)
-		snprintf(out, cap, "%.20s %" PRIu64 "x%" PRIu64 "x%" PRIu64 " (%s)",
+		snprintf(out, NAME_LEN, "%.20s %" PRIu64 "x%" PRIu64 "x%" PRIu64 " (%s)",
 			 colon ? colon + 1 : op, r->gemm.m, r->gemm.n, r->gemm.k,
 			 gpu_type_word[r->work.type]);
-	else if (r->op)
-		snprintf(out, cap, "%.60s", colon ? colon + 1 : op);
 	else
-		snprintf(out, cap, "%.60s", trace_text(in->t, r->name));
+		finding_name(r->op ? colon ? colon + 1 : op : trace_text(in->t, r->name), out);
+	return out;
 }
 
 static void say_waves(struct finding *f, const struct roof_row *r)
@@ -120,13 +120,13 @@ static bool roof_fill(const struct insight *in, struct finding *f)
 	uint64_t sum, known;
 	const struct roof_row *r = worst(in, f->on->device, &sum, &known);
 	double model;
-	char what[120];
+	char what[NAME_LEN];
 
 	if (!r)
 		return false;
 	model = roof_row_model(r);
-	call_it(in, r, what, sizeof(what));
-	f->sure = r->product && r->model_fitted ? SURE_MEDIUM : SURE_LOW;
+	roof_called(in, r, what);
+	f->most = r->product && r->model_fitted ? SURE_MEDIUM : SURE_LOW;
 	if (r->product && model > 0)
 		SAY(title, "Slow kernels: %.60s at %s %% of what this shape should reach", what,
 		    P(model));

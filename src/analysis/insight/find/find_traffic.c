@@ -30,11 +30,14 @@ static const struct traffic_row *worst(const struct insight *in, uint32_t device
 static uint64_t cost(const struct insight *in, const struct insight_device *d, bool collective)
 {
 	uint64_t most = collective ? d->b.exposed_comm_ns : d->b.exposed_copy_ns, sum, known;
+	const uint64_t *ns = d->account.ns;
 
 	worst(in, d->device, collective, &sum, &known);
 	if (!known)
 		return UINT64_MAX;
-	return sum < most ? sum : most;
+	return finding_in_base(sum < most ? sum : most, most,
+			       collective ? ns[ACCOUNT_COMM] + ns[ACCOUNT_COMM_SEND]
+					  : ns[ACCOUNT_COPY]);
 }
 
 static void show_calls(const struct insight *in, const struct traffic_row *r, struct finding *f)

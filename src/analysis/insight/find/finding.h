@@ -44,13 +44,16 @@ struct fact {
 
 struct finding {
 	enum family family;
-	enum sureness sure;
+	enum sureness sure;              /* earned: see find_rank.c */
+	enum sureness most;              /* the rule is never surer than this */
 	int32_t rank;                    /* the rank that it is about, or TRACE_NO_RANK */
 	const struct insight_device *on; /* where the cost was measured: where it is highest */
-	uint64_t cost_ns;                /* over the whole span of `on` */
-	double share;                    /* of that span */
-	uint64_t gain_lo_ns, gain_hi_ns; /* what fixing it should bring, over the span */
-	uint64_t steps;                  /* divide by it for a step; 1 if there are none */
+	uint64_t cost_ns;                /* of the base of its account */
+	double share;                    /* of that base */
+	uint64_t gain_lo_ns, gain_hi_ns; /* what fixing it should bring, of the base */
+	bool replayed;                   /* these are the replay's */
+	bool gain_known;
+	uint64_t steps; /* divide by it for a step; 1 if there are none */
 	char title[FINDING_TEXT];
 	char seen[FINDING_SEEN][FINDING_TEXT]; /* empty ones are not used */
 	char ruled_out[FINDING_TEXT];
@@ -65,25 +68,36 @@ struct finding {
 struct checked {
 	uint64_t cost_ns;
 	double share;
+	double gain; /* replayed, as a share of the base; below 0: it was not */
 	bool fired;
 	bool could; /* false: the trace lacks what the rule needs */
 };
+
+struct replay;
 
 struct findings {
 	struct finding *f; /* owned, the costliest first */
 	size_t n;
 	struct checked checked[FAMILIES];
+	struct replay *replay;             /* owned; NULL: there was nothing to replay */
 	uint64_t recorded_steps, of_steps; /* the finding is from these; the others are unsampled */
 };
 
+/* With the replay, unless the insight was read in stretches: then findings_replay() adds it. */
 int findings_new(struct findings **out, const struct insight *in);
+/* Replays the part from..to of the recording, and ranks the findings by that; both 0: the whole. */
+int findings_replay(struct findings *fs, const struct insight *in, const struct trace *part,
+		    uint64_t from_ns, uint64_t to_ns);
 void findings_free(struct findings *fs); /* NULL is allowed */
 
-/* Mean step of the device's process, or its span if there are no steps; divisor for a step. */
-uint64_t finding_base_ns(const struct insight_device *d);
+/* The mean step of the device, or all of its base if there are no steps; divisor for a step. */
+static inline uint64_t finding_base_ns(const struct insight_device *d)
+{
+	return account_step_ns(&d->account);
+}
 static inline uint64_t finding_steps(const struct insight_device *d)
 {
-	return d->steps ? d->steps : 1;
+	return d->account.steps ? d->account.steps : 1;
 }
 
 /* --- for the rules, find_*.c --- */
@@ -92,6 +106,12 @@ static inline uint64_t finding_steps(const struct insight_device *d)
 typedef uint64_t rule_cost_fn(const struct insight *in, const struct insight_device *d);
 /* Fills title, seen, action and facts of f, whose rank, on, cost and share are set. */
 typedef bool rule_fill_fn(const struct insight *in, struct finding *f);
+
+uint64_t rule_cost(const struct insight *in, const struct insight_device *d, enum family k);
+/* The smallest share of the base that fires. */
+double rule_least(const struct insight_device *d, enum family k);
+/* Fills what all findings have in common once their costs are known, and sorts them. */
+void findings_rank(struct findings *fs, const struct insight *in);
 
 struct rule {
 	rule_cost_fn *cost;
@@ -124,6 +144,9 @@ enum code_seen {
 };
 enum code_seen finding_code(const struct insight *in, struct finding *f, uint32_t causes);
 __attribute__((format(printf, 2, 3))) void finding_seen(struct finding *f, const char *fmt, ...);
+/* A name in a sentence: of one that is too long the middle goes, file, line and function stay. */
+#define NAME_LEN 72u
+char *finding_name(const char *name, char out[NAME_LEN]);
 /* A time a step, or of the whole. */
 char *finding_time(const struct finding *f, char out[FMT_LEN], uint64_t ns);
 #define T(ns)        finding_time(f, (char[FMT_LEN]){ 0 }, ns)
@@ -132,5 +155,12 @@ char *finding_time(const struct finding *f, char out[FMT_LEN], uint64_t ns);
 #define D(ns)        fmt_time((char[FMT_LEN]){ 0 }, ns)
 #define B(n)         fmt_bytes((char[FMT_LEN]){ 0 }, n)
 #define SAY(to, ...) snprintf(f->to, sizeof(f->to), __VA_ARGS__) /* title, action, expect */
-double ratio(uint64_t a, uint64_t b);                            /* 0 if b is */
-const char *finding_per(const struct finding *f);                /* " a step", or " in all" */
+/* Of `all` so much lies in the base: so much of `part` does. */
+static inline uint64_t finding_in_base(uint64_t part, uint64_t all, uint64_t in_base)
+{
+	return all ? (uint64_t)((double)part * (double)in_base / (double)all) : 0;
+}
+uint64_t roof_lost_ns(const struct roof_row *r); /* beyond what such a kernel should take */
+char *roof_called(const struct insight *in, const struct roof_row *r, char out[NAME_LEN]);
+double ratio(uint64_t a, uint64_t b);             /* 0 if b is */
+const char *finding_per(const struct finding *f); /* " a step", or " in all" */

@@ -245,7 +245,8 @@ static int take_collectives(struct insight *in)
 			continue;
 		if (vec_more(&x->coll, x->colls, sizeof(*x->coll)) < 0)
 			return -ENOMEM;
-		x->coll[x->colls++] = (struct insight_span){ e->start_ns, event_end(e), 0 };
+		x->coll[x->colls++] =
+			(struct insight_span){ .start_ns = e->start_ns, .end_ns = event_end(e) };
 	}
 	for (size_t i = 0; i < hs->n; i++) {
 		struct host_live *x = hs->v[i].x;

@@ -271,7 +271,7 @@ static bool code_fill(const struct insight *in, struct finding *f)
 			     a->ranges);
 		SAY(action, "make %.80s cheaper; ranges inside it (aon_range_push) tell more",
 		    trace_text(in->t, a->range[0].name));
-		return f->share >= family_table[FAMILY_CODE].least;
+		return f->share >= live_least(FAMILY_CPU);
 	}
 	if (!c.named)
 		return false;
@@ -279,7 +279,7 @@ static bool code_fill(const struct insight *in, struct finding *f)
 		f->cost_ns = (uint64_t)(c.all.share * (double)f->cost_ns);
 		f->share = ratio(f->cost_ns, a->on.account.base_ns);
 	}
-	if (f->share < family_table[FAMILY_CODE].least)
+	if (f->share < live_least(FAMILY_CPU))
 		return false;
 	live_judge(a, f, OWN);
 	text = strstr(own_remedy(c.b.state), "%.100s");
@@ -419,7 +419,7 @@ const struct rule *live_rule(enum family k)
 {
 	static const struct rule rule[FAMILIES] = {
 		[FAMILY_INPUT] = { input_cost, input_fill },
-		[FAMILY_CODE] = { code_cost, code_fill },
+		[FAMILY_CPU] = { code_cost, code_fill },
 		[FAMILY_COMPILE] = { live_again_cost, live_again_fill },
 		[FAMILY_COMPILING] = { live_compiling_cost, plain_fill },
 		[FAMILY_CHECKPOINT] = { cost_CHECKPOINT, plain_fill },
@@ -437,6 +437,17 @@ const struct rule *live_rule(enum family k)
 	};
 
 	return rule[k].cost ? &rule[k] : NULL;
+}
+
+/* docs/insights.md says why. */
+double live_least(enum family k)
+{
+	static const double least[FAMILIES] = {
+		[FAMILY_INPUT] = 0.05,      [FAMILY_CPU] = 0.10, [FAMILY_COMPILING] = 0.05,
+		[FAMILY_CHECKPOINT] = 0.05, [FAMILY_GC] = 0.05,
+	};
+
+	return least[k] > 0 ? least[k] : family_table[k].least;
 }
 
 /* Rules of find.tbl.h on devices; these have nothing to say of any. */

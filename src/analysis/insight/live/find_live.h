@@ -9,6 +9,7 @@
  * hardly uses a GPU; without steps anywhere, of the process of which most was seen. Else NULL. */
 const struct insight_device *live_device(const struct insight *in, size_t n);
 const struct rule *live_rule(enum family k); /* NULL: there is none */
+double live_least(enum family k);            /* the share of the base that fires */
 
 /* How sure it is, by the error of these causes (bits), and what a fix brings. */
 void live_judge(const struct host_account *a, struct finding *f, uint32_t causes);

@@ -1,24 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* find_live.tbl.h - families of findings that only recordings of aon itself have; see find.tbl.h. */
 /* clang-format off */
-RULE(CODE,       host_code,       0.10, 0.80, 1.00, "the program's own code",
-     "The thread that has the steps runs, sleeps or waits in code of the program that is neither the "
-     "model nor its input. Samples name it.")
 RULE(OPTIMIZER,  optimizer_bound, 0.30, 0.30, 0.80, "optimizer",
      "The optimizer's work grows with the parameters only, the model's with parameters and batch: a "
      "third of a step or more is out of proportion, mostly many small operations.")
 RULE(LAYER,      slow_layer,      0.40, 0.30, 0.80, "one layer",
      "One line or layer of the model takes most of its time, and several times what others take.")
-RULE(CHECKPOINT, checkpoint,      0.05, 0.70, 1.00, "checkpoints",
-     "The thread that has the steps writes checkpoints itself, and nothing else happens meanwhile.")
 RULE(EVALUATION, evaluation,      0.15, 0.50, 1.00, "evaluation",
      "The model is evaluated between steps.")
 RULE(LOGGING,    logging,         0.05, 0.80, 1.00, "logging",
      "The thread that has the steps formats and writes logs, metrics or output.")
-RULE(COMPILING,  compiling,       0.05, 0.80, 1.00, "building of kernels",
-     "Code is compiled while the program runs (OpenCL programs, first compilations), and it waits.")
-RULE(GC,         gc,              0.05, 0.80, 1.00, "garbage collection",
-     "Python's garbage collector goes through all objects of the program, and the program waits.")
 RULE(GIL,        gil,             0.05, 0.80, 1.00, "GIL",
      "Another thread of the program holds Python's global interpreter lock.")
 RULE(PREEMPTED,  preempted,       0.20, 0.80, 1.00, "waits for a CPU",

@@ -48,7 +48,7 @@ static void check_text(const struct view *v)
 	view_wrap(&v->out, "check", check);
 }
 
-static void finding_text(const struct view *v, const struct replay *r, size_t i)
+static void finding_text(const struct view *v, size_t i)
 {
 	const struct finding *f = &v->fs->f[i];
 	char left[OUT_TEXT], right[128], clean[OUT_TEXT];
@@ -63,13 +63,12 @@ static void finding_text(const struct view *v, const struct replay *r, size_t i)
 		view_wrap(&v->out, "not", f->ruled_out);
 	view_wrap(&v->out, "do", f->action);
 	view_wrap(&v->out, "expect", f->expect);
-	if (replay_step_ns(r, f->family)) {
+	if (f->replayed && replay_word[f->family]) {
 		char now[FMT_LEN], then[FMT_LEN], line[128];
 
 		snprintf(line, sizeof(line), "replayed %s: %s%s instead of %s",
-			 replay_word[f->family], fmt_time(then, replay_step_ns(r, f->family)),
-			 r->steps ? " a step" : "",
-			 fmt_time(now, (uint64_t)r->span_ns / (r->steps ? r->steps : 1)));
+			 replay_word[f->family], fmt_time(then, replay_step_ns(v->fs, f)),
+			 finding_per(f), fmt_time(now, finding_base_ns(f->on)));
 		view_wrap(&v->out, "", line);
 	}
 	check_text(v);
@@ -80,28 +79,36 @@ static void finding_text(const struct view *v, const struct replay *r, size_t i)
 	fputc('\n', v->out.f);
 }
 
-/* What was looked at and is no finding. */
+/* What was looked at and is no finding; and what could not be looked at. */
 static void checked_text(const struct view *v)
 {
-	char line[OUT_TEXT] = "", pct[FMT_LEN];
-	size_t used = 0;
+	char line[OUT_TEXT] = "", none[OUT_TEXT] = "", pct[FMT_LEN];
+	size_t used = 0, left = 0;
 
 	for (enum family k = 0; k < FAMILIES; k++) {
 		const struct checked *c = &v->fs->checked[k];
+		const char *what = family_table[k].looked;
 
 		if (c->fired || k == FAMILY_SATURATED || (!c->could && !v->out.all))
 			continue;
-		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s", used ? ", " : "",
-					 family_table[k].looked);
+		if (!c->could && (k == FAMILY_LAUNCH || k == FAMILY_CPU) &&
+		    v->fs->checked[k == FAMILY_LAUNCH ? FAMILY_CPU : FAMILY_LAUNCH].could)
+			continue; /* one cause with two names */
 		if (!c->could)
-			used += (size_t)snprintf(line + used, sizeof(line) - used,
-						 " (not in trace)");
+			left += (size_t)snprintf(none + left, sizeof(none) - left, "%s%s",
+						 left ? ", " : "", what);
 		else if (k != FAMILY_MEMORY && v->out.all)
-			used += (size_t)snprintf(line + used, sizeof(line) - used, " (%s %%)",
+			used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s (%s %%)",
+						 used ? ", " : "", what,
 						 fmt_percent(pct, c->share));
+		else
+			used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s",
+						 used ? ", " : "", what);
 	}
 	if (used)
-		view_wrap(&v->out, "ok", line);
+		view_wrap(&v->out, "small", line);
+	if (left)
+		view_wrap(&v->out, "no data", none);
 }
 
 static void together(const struct view *v, size_t shown)
@@ -153,8 +160,42 @@ static void path_text(const struct view *v, const struct replay *r)
 		view_wrap(&v->out, "path", line);
 }
 
-static int why_text(const struct view *v, const struct replay *r)
+/* The account of the device that the first finding is about: "compute 61 %, host code 20 %". */
+static void account_text(const struct view *v)
 {
+	const struct time_account *a = &(v->fs->n ? v->fs->f[0].on : v->in->device)->account;
+	bool said[ACCOUNT_CAUSES] = { false };
+	char line[OUT_TEXT] = "", pct[FMT_LEN], t[FMT_LEN];
+	size_t used = 0;
+
+	for (;;) {
+		enum account_cause best = ACCOUNT_CAUSES;
+
+		for (enum account_cause c = 0; c < ACCOUNT_CAUSES; c++)
+			if (!said[c] && (best == ACCOUNT_CAUSES || a->ns[c] > a->ns[best]))
+				best = c;
+		if (best == ACCOUNT_CAUSES || !a->base_ns || a->ns[best] < a->base_ns / 100)
+			break;
+		said[best] = true;
+		used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s %s %%",
+					 used ? ", " : "", account_table[best].people,
+					 fmt_percent(pct, ratio(a->ns[best], a->base_ns)));
+	}
+	if (used)
+		view_wrap(&v->out, "time", line);
+	if (a->cut_ns > a->base_ns / 100) {
+		snprintf(line, sizeof(line),
+			 "a cut-out: for %s at its begin the GPU was busy with work that is not in "
+			 "the "
+			 "trace; that is left out",
+			 out_time(&v->out, t, sizeof(t), a->cut_ns));
+		view_wrap(&v->out, "", line);
+	}
+}
+
+static int why_text(const struct view *v)
+{
+	const struct replay *r = v->fs->replay;
 	size_t show = v->out.all || v->fs->n <= FOLD + 1 ? v->fs->n : FOLD;
 	char operands[OUT_TEXT], path[PATH_MAX];
 	struct store *st = alarms_store(v->o, path);
@@ -163,9 +204,11 @@ static int why_text(const struct view *v, const struct replay *r)
 	view_head(v);
 	fputc('\n', v->out.f);
 	view_verdict(v);
+	if (v->in->devices)
+		account_text(v);
 	fputc('\n', v->out.f);
 	for (size_t i = 0; i < show; i++)
-		finding_text(v, r, i);
+		finding_text(v, i);
 	together(v, show);
 	path_text(v, r);
 	if (v->in->devices || v->fs->n)
@@ -183,37 +226,18 @@ static int why_text(const struct view *v, const struct replay *r)
 	return a.known || v->in->devices ? CLI_OK : CLI_UNSURE;
 }
 
-static void print_json(const struct view *v, const struct replay *r)
+static void print_json(const struct view *v)
 {
 	char path[PATH_MAX];
 	struct store *st = alarms_store(v->o, path);
 	struct json j;
 
 	json_begin(&j, stdout, "aon.why/1");
-	findings_json(&j, v->t, v->fs, r, 0);
+	findings_json(&j, v->t, v->fs, 0);
 	if (st)
 		alarms_json(&j, st);
 	store_close(st);
 	json_end(&j);
-}
-
-/* Of a run that is too large for it, the newest steps. Without, the findings stand on their own. */
-static struct replay *replay(const struct view *v)
-{
-	uint64_t from_ns = 0, to_ns = 0;
-	struct trace *t = NULL;
-	struct replay *r = NULL;
-
-	if (!v->in->parted) {
-		(void)replay_new(&r, v->t, v->fs);
-		return r;
-	}
-	if (inputs_window(&t, v->o, &from_ns, &to_ns) == 0 && replay_new(&r, t, v->fs) == 0) {
-		r->from_ns = from_ns;
-		r->to_ns = to_ns;
-	}
-	trace_free(t);
-	return r;
 }
 
 /* A file of step records: a job is diagnosed by it. */
@@ -226,7 +250,6 @@ static bool is_steps(const char *path)
 
 int cmd_why(const struct opts *o)
 {
-	struct replay *r;
 	struct view v;
 	int rc;
 
@@ -239,12 +262,10 @@ int cmd_why(const struct opts *o)
 	rc = view_open(&v, o, VIEW_ALL);
 	if (rc != CLI_OK)
 		return rc;
-	r = replay(&v);
 	if (o->val[OPT_JSON])
-		print_json(&v, r);
+		print_json(&v);
 	else
-		rc = why_text(&v, r);
-	replay_free(r);
+		rc = why_text(&v);
 	if (rc == CLI_OK)
 		rc = view_exit(&v);
 	view_close(&v);

@@ -34,6 +34,18 @@ static int join_telemetry(struct view *v)
 	return err;
 }
 
+/* Of a run that is too large for it, the newest steps. Without, the findings stand on their own. */
+static int replay_newest(struct view *v)
+{
+	uint64_t from_ns = 0, to_ns = 0;
+	struct trace *t = NULL;
+	int err = inputs_window(&t, v->o, &from_ns, &to_ns);
+
+	err = err ? 0 : findings_replay(v->fs, v->in, t, from_ns, to_ns);
+	trace_free(t);
+	return err;
+}
+
 int view_open(struct view *v, const struct opts *o, enum view_by by)
 {
 	bool swept = by == VIEW_CLASS || by == VIEW_RANK || by == VIEW_STREAM;
@@ -61,6 +73,8 @@ int view_open(struct view *v, const struct opts *o, enum view_by by)
 		err = join_telemetry(v);
 	if (!err && !less)
 		err = findings_new(&v->fs, v->in);
+	if (!err && !less && v->in->parted)
+		err = replay_newest(v);
 	if (err < 0) {
 		view_close(v);
 		return cli_say(CLI_FAIL, "%s", strerror(-err));
@@ -182,12 +196,15 @@ static void head_times(const struct view *v, char *buf, size_t cap)
 							 ? &v->in->device[i]
 							 : live_device(v->in, i - v->in->devices);
 
+		uint64_t base;
+
 		if (!d)
 			continue;
-		span = d->b.span_ns > span ? d->b.span_ns : span;
+		base = v->in->swept ? d->b.span_ns : d->account.base_ns;
+		span = base > span ? base : span;
 		if (d->steps > steps) {
 			steps = d->steps;
-			ns = d->step_ns;
+			ns = d->account.steps ? base : d->step_ns;
 		}
 	}
 	if (steps)
@@ -233,8 +250,8 @@ static void nothing_found(const struct view *v)
 	char pct[FMT_LEN];
 
 	for (size_t i = 0; i < v->in->devices; i++) {
-		idle += v->in->device[i].idle_ns[IDLE_OTHER];
-		span += v->in->device[i].b.span_ns;
+		idle += v->in->device[i].account.ns[ACCOUNT_UNKNOWN];
+		span += v->in->device[i].account.base_ns;
 	}
 	if (ratio(idle, span) < 0.05) {
 		out_line(&v->out, OUT_BOLD, "  Nothing stands out.");

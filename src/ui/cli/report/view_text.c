@@ -9,7 +9,7 @@
 #define CLASSES_SHOWN 6u
 #define FOLD          5u
 
-/* What a step, or the span, is made of: means over all GPUs; the parts sum to the whole. */
+/* What a step, or the base, is made of: means over all GPUs; the parts sum to the whole. */
 struct goes {
 	char what[48];
 	double ns;
@@ -28,25 +28,23 @@ static void add_row(struct goes *g, size_t *n, const char *what, double ns)
 	g[(*n)++].ns = ns;
 }
 
-static double sum_of(const struct insight *in, size_t offset)
+/* Of causes from..to of the accounts, both included: a step, the mean of all GPUs. */
+static double part_of(const struct insight *in, enum account_cause from, enum account_cause to)
 {
 	double sum = 0;
 
-	for (size_t i = 0; i < in->devices; i++) {
-		uint64_t ns;
-
-		memcpy(&ns, (const char *)&in->device[i].b + offset, sizeof(ns));
-		sum += (double)ns / (double)finding_steps(&in->device[i]);
-	}
+	for (size_t i = 0; i < in->devices; i++)
+		for (enum account_cause c = from; c <= to; c++)
+			sum += (double)in->device[i].account.ns[c] /
+			       (double)finding_steps(&in->device[i]);
 	return sum / (double)in->devices;
 }
-
-#define SUM(in, field) sum_of(in, offsetof(struct breakdown, field))
 
 /* Kernels of several classes may run at once: each gets its share of the time computed in. */
 static size_t class_rows(const struct insight *in, struct goes *g)
 {
-	double ns[CLASSES] = { 0 }, sum = 0, compute = SUM(in, compute_ns);
+	double ns[CLASSES] = { 0 }, sum = 0,
+	       compute = part_of(in, ACCOUNT_COMPUTE, ACCOUNT_COMPUTE);
 	size_t n = 0;
 
 	for (enum kclass c = 0; c < CLASS_COMM; c++) {
@@ -62,29 +60,19 @@ static size_t class_rows(const struct insight *in, struct goes *g)
 	return n;
 }
 
-static void idle_note(const struct view *v, char *buf, size_t cap)
+static void idle_note(const struct view *v, double base, char *buf, size_t cap)
 {
-	static const char *const people[IDLE_CAUSES] = {
-		[IDLE_INPUT] = "next batch",
-		[IDLE_SYNC] = "after waits",
-		[IDLE_HOST] = "host",
-		[IDLE_LAUNCH] = "launching",
-		[IDLE_DEPENDENCY] = "dependencies",
-		[IDLE_OTHER] = "launch not seen",
-	};
 	size_t used = 0;
 
-	for (enum idle_cause c = 0; c < IDLE_CAUSES; c++) {
-		double ns = 0;
+	for (enum account_cause c = ACCOUNT_IDLE; c < ACCOUNT_CAUSES; c++) {
+		double ns = part_of(v->in, c, c);
 		char t[FMT_LEN];
 
-		for (size_t i = 0; i < v->in->devices; i++)
-			ns += (double)v->in->device[i].idle_ns[c] /
-			      (double)finding_steps(&v->in->device[i]) / (double)v->in->devices;
-		if (ns < 0.02 * SUM(v->in, span_ns) || used >= cap)
+		if (ns < 0.02 * base || used >= cap)
 			continue;
 		used += (size_t)snprintf(buf + used, cap - used, "%s%s %s", used ? ", " : "",
-					 out_time(&v->out, t, sizeof(t), (uint64_t)ns), people[c]);
+					 out_time(&v->out, t, sizeof(t), (uint64_t)ns),
+					 account_table[c].people);
 	}
 }
 
@@ -101,11 +89,11 @@ static size_t fold_classes(const struct view *v, struct goes *g, size_t n)
 static void where_it_goes(const struct view *v)
 {
 	struct goes g[CLASSES + 4];
-	double span = SUM(v->in, span_ns);
+	double span = part_of(v->in, 0, ACCOUNT_CAUSES - 1);
 	const struct fmt_unit *u = fmt_time_unit((uint64_t)span);
 	size_t n = fold_classes(v, g, class_rows(v->in, g));
-	bool steps = v->in->device[0].steps;
-	char mean[64], bar[4 * BAR + 1], pct[FMT_LEN], value[FMT_LEN], note[128] = "";
+	bool steps = v->in->device[0].account.steps;
+	char mean[64], bar[4 * BAR + 1], pct[FMT_LEN], value[FMT_LEN], note[256] = "";
 	const struct col col[] = {
 		{ steps ? "Where a step goes" : "Where the time goes", COL_LEFT | COL_FLEX, 0 },
 		{ out_unit(&v->out, u->name), 0, 0 },
@@ -114,11 +102,11 @@ static void where_it_goes(const struct view *v)
 	};
 	struct table t;
 
-	if (SUM(v->in, comm_ns) > 0)
-		add_row(g, &n, "comm, not hidden", SUM(v->in, exposed_comm_ns));
-	if (SUM(v->in, memory_ns) > 0)
-		add_row(g, &n, "copy, not hidden", SUM(v->in, exposed_copy_ns));
-	add_row(g, &n, "idle", SUM(v->in, idle_ns));
+	if (part_of(v->in, ACCOUNT_COMM_SEND, ACCOUNT_COMM) > 0)
+		add_row(g, &n, "comm, not hidden", part_of(v->in, ACCOUNT_COMM_SEND, ACCOUNT_COMM));
+	if (part_of(v->in, ACCOUNT_COPY, ACCOUNT_COPY) > 0)
+		add_row(g, &n, "copy, not hidden", part_of(v->in, ACCOUNT_COPY, ACCOUNT_COPY));
+	add_row(g, &n, "idle", part_of(v->in, ACCOUNT_IDLE, ACCOUNT_CAUSES - 1));
 	snprintf(mean, sizeof(mean), v->in->devices > 1 ? "mean of %zu GPUs" : "", v->in->devices);
 	table_init(&t, col, 4);
 	for (size_t i = 0; i < n; i++) {
@@ -132,7 +120,7 @@ static void where_it_goes(const struct view *v)
 	}
 	table_print(&t, &v->out, 2);
 	table_fini(&t);
-	idle_note(v, note, sizeof(note));
+	idle_note(v, span, note, sizeof(note));
 	if (*note)
 		out_line(&v->out, OUT_PLAIN, "      %s", note);
 	fputc('\n', v->out.f);

@@ -307,7 +307,7 @@ int api_overview(struct ask *q, struct json *j)
 	err = split_json(j, an);
 	if (err < 0)
 		return err;
-	findings_some_json(j, an->t, an->fs, an->r, q->run.t0, FINDINGS);
+	findings_some_json(j, an->t, an->fs, q->run.t0, FINDINGS);
 	cost_json(q, j);
 	err = steps_part(q, j, an);
 	return err ? err : top_json(q, j, an); /* last: may load other events */

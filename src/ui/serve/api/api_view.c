@@ -48,7 +48,7 @@ int api_findings(struct ask *q, struct json *j)
 
 	err = err ? err : analysis_findings(an, q);
 	if (!err)
-		findings_json(j, an->t, an->fs, an->r, q->run.t0);
+		findings_json(j, an->t, an->fs, q->run.t0);
 	return err;
 }
 

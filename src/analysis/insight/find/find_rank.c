@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * find_rank.c - what a finding would bring, how sure it is, what it is not, and which one is first.
+ *
+ * The replay without a cause says how much shorter the steps would be. It and the account count the
+ * same thing in two ways: a finding is sure if both agree within a third. A rule without a replay is
+ * no surer than medium, unless it measures the cause itself.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/order.h"
+#include "insight/find/finding.h"
+#include "insight/replay.h"
+
+#define FIRST_LEAST 0.01 /* of the base: less is never the first thing to say */
+/* What work on kernels usually brings where their limits are not known: a competing cause that
+ * costs more than this part of the compute time is named before it. */
+#define KERNEL_GAIN 0.15
+#define FIX_LEAST   0.6 /* of what the replay without the cause brings: no fix takes it to zero */
+
+static double replay_gain(const struct findings *fs, enum family k)
+{
+	const struct replay *r = fs->replay;
+
+	if (!r || r->with_ns[k] == REPLAY_NONE || r->span_ns <= 0)
+		return -1;
+	return r->with_ns[k] >= r->span_ns
+		       ? 0
+		       : (double)(r->span_ns - r->with_ns[k]) / (double)r->span_ns;
+}
+
+/* --- how sure --- */
+
+static enum sureness agreed(double gain, double share)
+{
+	double more = gain > share ? gain : share, less = gain > share ? share : gain;
+
+	if (more - less <= more / 3)
+		return SURE_HIGH;
+	return 2 * less >= more ? SURE_MEDIUM : SURE_LOW;
+}
+
+static void earn(struct finding *f)
+{
+	const struct time_account *a = &f->on->account;
+	double unknown = ratio(a->ns[ACCOUNT_UNKNOWN], a->base_ns);
+
+	if (f->replayed)
+		f->sure = agreed((double)f->gain_hi_ns, (double)f->cost_ns);
+	if (unknown > f->share / 3 && f->sure > SURE_MEDIUM)
+		f->sure = SURE_MEDIUM;
+	f->sure = f->sure < f->most ? f->sure : f->most;
+}
+
+/* --- what it brings --- */
+
+static void find_gain(const struct findings *fs, struct finding *f)
+{
+	double gain = replay_gain(fs, f->family), base = (double)f->on->account.base_ns;
+
+	if (f->on->host) { /* nothing is queued: what is left out is gained */
+		f->gain_known = true;
+		return;
+	}
+	f->replayed = gain >= 0;
+	f->gain_known = f->replayed || 2 * f->gain_lo_ns >= f->gain_hi_ns;
+	if (!f->replayed || f->family == FAMILY_MEMORY)
+		return;
+	f->gain_hi_ns = (uint64_t)(gain * base);
+	f->gain_lo_ns = (uint64_t)(FIX_LEAST * gain * base);
+}
+
+/* At most twice as wide, or it says nothing. */
+static void expect(struct finding *f)
+{
+	uint64_t base = f->on->account.base_ns, lo, hi;
+	char a[FMT_LEN], b[FMT_LEN], now[FMT_LEN];
+
+	if (*f->expect)
+		return;
+	fmt_time(now, base / f->steps);
+	if (!f->gain_known || (f->replayed && !f->gain_hi_ns)) {
+		SAY(expect, "not known; now %s%s", now, finding_per(f));
+		return;
+	}
+	hi = (base - (f->gain_lo_ns < base ? f->gain_lo_ns : base)) / f->steps;
+	lo = (base - (f->gain_hi_ns < base ? f->gain_hi_ns : base)) / f->steps;
+	lo = lo > hi / 2 ? lo : hi / 2;
+	fmt_time(a, lo);
+	fmt_time(b, hi);
+	if (!strcmp(a, b))
+		SAY(expect, "about %s%s, now %s", a, finding_per(f), now);
+	else
+		SAY(expect, "%s to %s%s, now %s", a, b, finding_per(f), now);
+}
+
+/* --- what it is not --- */
+
+struct list {
+	char *to;
+	size_t used, cap;
+};
+
+__attribute__((format(printf, 2, 3))) static void list_add(struct list *l, const char *fmt, ...)
+{
+	char one[96];
+	va_list ap;
+	size_t n;
+
+	va_start(ap, fmt);
+	n = (size_t)vsnprintf(one, sizeof(one), fmt, ap);
+	va_end(ap);
+	n = n < sizeof(one) ? n : sizeof(one) - 1;
+	if (l->used + n + 3 >= l->cap)
+		return; /* whole ones only */
+	l->used += (size_t)snprintf(l->to + l->used, l->cap - l->used, "%s%s", l->used ? ", " : "",
+				    one);
+}
+
+/* Looked at there, and neither its cost nor what the replay without it brings is much. */
+static void rule_out(const struct findings *fs, const struct insight *in, struct finding *f)
+{
+	struct list l = { f->ruled_out, 0, sizeof(f->ruled_out) };
+
+	for (enum family k = 0; k < FAMILY_SATURATED; k++) {
+		uint64_t cost = rule_cost(in, f->on, k);
+		double share = cost == UINT64_MAX ? 0 : ratio(cost, f->on->account.base_ns);
+
+		if (k == f->family || k == FAMILY_MEMORY || cost == UINT64_MAX ||
+		    share >= rule_least(f->on, k) ||
+		    (!f->on->host && replay_gain(fs, k) >= family_table[k].least))
+			continue;
+		list_add(&l, "%s (%s %%)", family_table[k].looked, P(share));
+	}
+}
+
+/* --- which is first --- */
+
+/* A host that takes no time is more than any fix brings, and so is communication that nothing
+ * waits for: what was counted bounds them. A wait may cost more than the gap behind it. */
+static double weight(const struct finding *f)
+{
+	double base = (double)f->on->account.base_ns, cost = f->share;
+	double gain = f->replayed ? (double)f->gain_hi_ns / base : cost;
+
+	if (f->on->host && f->family != FAMILY_MEMORY)
+		return (double)f->gain_hi_ns / base;
+	switch (f->family) {
+	case FAMILY_MEMORY:
+		return 0;
+	case FAMILY_SATURATED:
+		return KERNEL_GAIN * cost;
+	case FAMILY_SYNC:
+	case FAMILY_INPUT:
+		return gain > cost ? (gain + cost) / 2 : gain;
+	default:
+		if (!f->gain_known)
+			return ((double)f->gain_lo_ns + (double)f->gain_hi_ns) / 2 / base;
+		return gain < cost ? gain : cost;
+	}
+}
+
+static int heaviest(const void *a, const void *b)
+{
+	const struct finding *x = a, *y = b;
+
+	return cmp_num(weight(y), weight(x)) ?: ((int)x->family - (int)y->family);
+}
+
+/* Launching and code of the host are one cause: of several devices the one that it costs most. */
+static bool is_other_name(const struct findings *fs, const struct finding *f)
+{
+	enum family other = f->family == FAMILY_LAUNCH ? FAMILY_CPU : FAMILY_LAUNCH;
+
+	if (f->family != FAMILY_LAUNCH && f->family != FAMILY_CPU)
+		return false;
+	return fs->checked[other].fired && fs->checked[other].share > f->share;
+}
+
+/* What is too little to be said first goes. */
+static void drop_small(struct findings *fs)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < fs->n; i++) {
+		struct finding *f = &fs->f[i];
+
+		if (!is_other_name(fs, f) &&
+		    (f->family == FAMILY_MEMORY || f->family == FAMILY_SATURATED ||
+		     f->share >= FIRST_LEAST))
+			fs->f[n++] = *f;
+		else
+			fs->checked[f->family].fired = false;
+	}
+	fs->n = n;
+}
+
+void findings_rank(struct findings *fs, const struct insight *in)
+{
+	for (size_t i = 0; i < fs->n; i++) {
+		find_gain(fs, &fs->f[i]);
+		earn(&fs->f[i]);
+		expect(&fs->f[i]);
+		rule_out(fs, in, &fs->f[i]);
+	}
+	for (enum family k = 0; k < FAMILIES; k++)
+		fs->checked[k].gain = replay_gain(fs, k);
+	drop_small(fs);
+	qsort(fs->f, fs->n, sizeof(*fs->f), heaviest);
+}
+
+int findings_replay(struct findings *fs, const struct insight *in, const struct trace *part,
+		    uint64_t from_ns, uint64_t to_ns)
+{
+	int err = replay_new(&fs->replay, part, in);
+
+	if (!err) {
+		fs->replay->from_ns = from_ns;
+		fs->replay->to_ns = to_ns;
+	}
+	findings_rank(fs, in);
+	return err == -ENODATA || err == -ELOOP ? 0 : err;
+}
