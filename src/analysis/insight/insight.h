@@ -256,7 +256,7 @@ struct insight {
 	struct samples samples;         /* where threads were: samples.h */
 	struct insight_compile *compile;
 	size_t compiles;
-	struct host_accounts hosts; /* where threads' time goes: live/account_host.h */
+	struct host_accounts hosts;     /* where threads' time goes: live/account_host.h */
 	struct join *join;              /* owned; NULL, or what telemetry shows: join.h */
 	size_t devices, streams, steps; /* only devices that did something */
 	uint64_t unsampled;             /* unsampled steps: not among `steps` */

@@ -193,7 +193,7 @@ int insight_waits_end(struct insight *in);
 int insight_memory_begin(struct insight *in); /* memory.c: looks at the readings that are there */
 int insight_memory(struct insight *in);
 int insight_memory_end(struct insight *in);
-int insight_compiles(struct insight *in); /* compile.c */
+int insight_compiles(struct insight *in);       /* compile.c */
 int insight_accounts_begin(struct insight *in); /* live/account_host.c */
 int insight_accounts(struct insight *in);
 int insight_accounts_end(struct insight *in);
