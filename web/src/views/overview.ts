@@ -261,7 +261,7 @@ function draw(host: HTMLElement, { o, w: wins, d: diff, p, ds, c, a }: Answers, 
 			h('span', { class: 'dim' }, top.action)) : null,
 		figures(o), diff ? versus(diff) : null,
 		o.partial && !o.range.whole ? h('p', { class: 'note warn' }, t('state.partial', { from: fmt.time(o.range.t0), to: fmt.time(o.range.t1) })) : null,
-		o.busy === null && !o.split.length ? null : split(o),
+		o.busy === null ? null : split(o),
 		o.series.p50.length > 2 ? h('div', { class: 'block' }, h('h2', null, t('overview.steps')), stepPlot(o), changes(o)) : null,
 		wins && o.busy !== null ? busyPlot(wins) : null, o.busy === null ? null : lists(o, ds), more);
 }
