@@ -269,7 +269,7 @@ static bool code_fill(const struct insight *in, struct finding *f)
 		finding_seen(f,
 			     "its own time, without ranges inside it, of %zu ranges of the program",
 			     a->ranges);
-		SAY(action, "make %.80s cheaper; ranges inside it (aon_range_push) tell more",
+		SAY(action, "make %.80s cheaper; ranges inside it (aon_range_push) split its time",
 		    trace_text(in->t, a->range[0].name));
 		return f->share >= live_least(FAMILY_CPU);
 	}
