@@ -289,7 +289,7 @@ static int part_of(const char *word)
 			return i;
 	if (!word)
 		return HOST_PARTS;
-	cli_misuse("--part: no part of a step is called '%s'. See: aon report --help", word);
+	cli_misuse("--part: no part of a step is called '%s'", word);
 	return -1;
 }
 
