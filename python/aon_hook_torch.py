@@ -131,6 +131,14 @@ def _saves(torch, lib):
             module.save = save
 
 
+def _backward(torch, lib):
+    """A range around the backward pass: torch 2.1 and later enter their engine through one function."""
+    true = getattr(torch.autograd, "_engine_run_backward", None)
+    if true:
+        lib.aon_torch_backward.argtypes, lib.aon_torch_backward.restype = [ctypes.py_object], ctypes.py_object
+        torch.autograd._engine_run_backward = lib.aon_torch_backward(true)
+
+
 def _tensors(torch, lib):
     """Two tensors, of no memory to speak of: the library looks where their sizes and types lie."""
     lib.aon_torch_tensor.argtypes = [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32]
@@ -220,6 +228,7 @@ def listen(torch):
             pass
     os.register_at_fork(before=lib.aon_torch_fork)
     _saves(torch, lib)
+    _backward(torch, lib)
     hook = getattr(sys.modules.get("torch.optim.optimizer"), "register_optimizer_step_post_hook", None)
     if hook:  # torch 2
         hook(lib.aon_torch_hook())

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "insight/find/join.h"
+#include "insight/live/account_host.h"
 #include "insight/state.h"
 #include "insight/stretch.h"
 
@@ -32,6 +33,7 @@ static const struct {
 	{ NULL, insight_samples_take, NULL },
 	{ insight_devices_begin, insight_devices, insight_devices_end },
 	{ insight_steps_begin, insight_steps, insight_steps_end },
+	{ insight_accounts_begin, insight_accounts, NULL }, /* while samples wait */
 	{ NULL, insight_samples, insight_samples_end },
 	{ NULL, insight_ops, insight_ops_end },
 	{ NULL, insight_tables, insight_tables_end },
@@ -43,6 +45,7 @@ static const struct {
 	{ NULL, NULL, insight_traffic_end },
 	{ insight_memory_begin, insight_memory, insight_memory_end },
 	{ NULL, insight_compiles, NULL },
+	{ NULL, NULL, insight_accounts_end },
 };
 
 #define PASSES (sizeof(pass) / sizeof(pass[0]))
@@ -237,6 +240,7 @@ void insight_free(struct insight *in)
 	free(in->through);
 	free(in->work.row);
 	free(in->samples.row);
+	host_accounts_fini(&in->hosts);
 	roofs_fini(&in->roofs);
 	traffic_fini(&in->traffic);
 	join_free(in->join);

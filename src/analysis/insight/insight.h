@@ -78,6 +78,7 @@ struct insight_device {
 	uint64_t small_kernels, small_ns; /* kernels below SMALL_KERNEL_NS, not communication */
 	size_t stream_first, streams;     /* into insight.stream[] */
 	uint64_t steps, step_ns;          /* of its process, and their time */
+	const struct host_account *host;  /* NULL; else no GPU: a thread, of this account */
 	/* The deepest frame that holds half of the time that the device waited for its host (launching
 	 * included), and of the program's own code; and of the time that is due to waits. */
 	struct insight_frame host_in, host_own, sync_in, sync_own;
@@ -223,6 +224,12 @@ struct insight_compile {
 
 struct insight_state;
 struct join;
+struct host_account;
+
+struct host_accounts {
+	struct host_account *v; /* owned, by process of the trace */
+	size_t n;
+};
 
 struct insight {
 	const struct trace *t; /* borrowed, sealed */
@@ -249,6 +256,7 @@ struct insight {
 	struct samples samples;         /* where threads were: samples.h */
 	struct insight_compile *compile;
 	size_t compiles;
+	struct host_accounts hosts;     /* where threads' time goes: live/account_host.h */
 	struct join *join;              /* owned; NULL, or what telemetry shows: join.h */
 	size_t devices, streams, steps; /* only devices that did something */
 	uint64_t unsampled;             /* unsampled steps: not among `steps` */

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/vec.h"
 #include "insight/state.h"
@@ -18,47 +19,58 @@
 
 /* --- parts of a step --- */
 
-static enum host_part part_of_ranges(struct insight *in, uint32_t event)
+enum host_part insight_range_part(struct insight *in, uint32_t event)
 {
 	struct state_samples *x = &in->x->samples;
-	const struct trace *t = in->t;
+	const struct event *e = &in->t->event[event];
+	uint8_t part;
 
-	for (uint32_t up = in->link[event]; up; up = in->link[up - 1]) {
-		const struct event *e = &t->event[up - 1];
-		uint8_t part;
-
-		if (e->kind != EVENT_RANGE)
-			continue;
-		if (e->a == TRACE_OP && trace_op_backward(e))
-			return HOST_PART_BACKWARD;
-		if (vec_room0(&x->range_part, &x->range_room, (size_t)e->name + 1, 1) < 0)
-			return HOST_PARTS;
-		part = x->range_part[e->name];
-		if (!part)
-			part = (uint8_t)(parts_range(x->parts, trace_text(t, e->name)) + 1);
-		x->range_part[e->name] = part;
-		if (part - 1 < HOST_PARTS)
-			return part - 1;
-		if (e->a == TRACE_MODULE)
-			return HOST_PART_FORWARD;
-	}
-	return HOST_PARTS;
+	if (e->a == TRACE_OP && trace_op_backward(e))
+		return HOST_PART_BACKWARD;
+	if ((!x->parts && parts_new(&x->parts) < 0) ||
+	    vec_room0(&x->range_part, &x->range_room, (size_t)e->name + 1, 1) < 0)
+		return HOST_PARTS;
+	part = x->range_part[e->name];
+	if (!part)
+		part = (uint8_t)(parts_range(x->parts, trace_text(in->t, e->name)) + 1);
+	x->range_part[e->name] = part;
+	if (part - 1 < HOST_PARTS)
+		return part - 1;
+	return e->a == TRACE_MODULE ? HOST_PART_FORWARD : HOST_PARTS;
 }
 
-static enum host_part part_of_stack(struct insight *in, uint32_t stack)
+static enum host_part part_of_ranges(struct insight *in, uint32_t event)
+{
+	enum host_part part = HOST_PARTS;
+
+	for (uint32_t up = in->link[event]; up && part == HOST_PARTS; up = in->link[up - 1])
+		if (in->t->event[up - 1].kind == EVENT_RANGE)
+			part = insight_range_part(in, up - 1);
+	return part;
+}
+
+enum host_part insight_stack_part(struct insight *in, uint32_t stack)
 {
 	struct state_samples *x = &in->x->samples;
 	struct stack_row s = trace_stack(in->t, stack);
 	enum host_part part = HOST_PARTS;
 
-	if (vec_room0(&x->stack_part, &x->stack_room, (size_t)stack + 1, 1) < 0)
+	if ((!x->parts && parts_new(&x->parts) < 0) ||
+	    vec_room0(&x->stack_part, &x->stack_room, (size_t)stack + 1, 1) < 0)
 		return HOST_PARTS;
 	if (x->stack_part[stack])
 		return x->stack_part[stack] - 1;
-	for (uint32_t i = 0; i < s.n && part == HOST_PARTS; i++)
-		if (s.frame[i].kind == FRAME_PYTHON)
-			part = parts_frame(x->parts, trace_text(in->t, s.frame[i].file),
-					   trace_text(in->t, s.frame[i].name));
+	for (uint32_t i = 0; i < s.n && part == HOST_PARTS; i++) {
+		const struct stack_frame *f = &s.frame[i];
+
+		if (!strcmp(trace_text(in->t, f->name), "<module>")) /* an import */
+			continue;
+		if (f->kind == FRAME_PYTHON)
+			part = parts_frame(x->parts, trace_text(in->t, f->file),
+					   trace_text(in->t, f->name));
+		if (part == HOST_PARTS && f->flags & FRAME_USER)
+			part = parts_function(x->parts, trace_text(in->t, f->name));
+	}
 	x->stack_part[stack] = (uint8_t)(part + 1);
 	return part;
 }
@@ -70,7 +82,7 @@ static enum host_part part_of(struct insight *in, uint32_t event)
 	enum host_part part = part_of_ranges(in, event);
 
 	if (part == HOST_PARTS)
-		part = part_of_stack(in, (uint32_t)e->a < in->t->stacks ? (uint32_t)e->a : 0);
+		part = insight_stack_part(in, (uint32_t)e->a < in->t->stacks ? (uint32_t)e->a : 0);
 	if (part != HOST_PARTS)
 		return part;
 	return insight_step_at(in, in->t->track[e->track].process, e->start_ns) ? HOST_PART_REST
@@ -212,6 +224,13 @@ static uint32_t holder_of(struct insight *in, const struct state_sample *s)
 		stack = x->v[k].stack;
 	}
 	return stack;
+}
+
+uint32_t insight_gil_holder(struct insight *in, const struct event *e)
+{
+	return holder_of(
+		in, &(struct state_sample){
+			    .ns = e->start_ns, .dur_ns = e->dur_ns, .b = e->b, .track = e->track });
 }
 
 static bool same_row(const struct sample_row *a, const struct sample_row *b)

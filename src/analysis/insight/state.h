@@ -193,7 +193,10 @@ int insight_waits_end(struct insight *in);
 int insight_memory_begin(struct insight *in); /* memory.c: looks at the readings that are there */
 int insight_memory(struct insight *in);
 int insight_memory_end(struct insight *in);
-int insight_compiles(struct insight *in); /* compile.c */
+int insight_compiles(struct insight *in);       /* compile.c */
+int insight_accounts_begin(struct insight *in); /* live/account_host.c */
+int insight_accounts(struct insight *in);
+int insight_accounts_end(struct insight *in);
 
 /* stretch.c: keeps the events that the next stretch may refer to. */
 int insight_keep(struct insight *in);
@@ -202,6 +205,11 @@ int insight_keep(struct insight *in);
  * UINT32_MAX: not known, so all of the process. */
 void samples_gap(struct insight *in, uint32_t process, uint32_t track, uint64_t from, uint64_t to,
 		 enum idle_cause cause);
+/* The part of a step that a range is, or HOST_PARTS; of a stack; the stack of the GIL's holder as of a
+ * sample, or 0: while the samples of the stretch wait. */
+enum host_part insight_range_part(struct insight *in, uint32_t event);
+enum host_part insight_stack_part(struct insight *in, uint32_t stack);
+uint32_t insight_gil_holder(struct insight *in, const struct event *e);
 void samples_state_free(struct state_samples *x);
 
 /* idle_gap.c: the causes of one gap of `d`. */

@@ -24,13 +24,15 @@ static const struct match_rule by_range[] = {
 };
 
 enum {
-#define BY_FILE(ID, words, function) ROW_##ID,
+#define ROW_(line)                   ROW_##line
+#define ROW(line)                    ROW_(line)
+#define BY_FILE(ID, words, function) ROW(__LINE__),
 #include "names/part.tbl.h"
 	ROWS,
 };
 
 static const struct match_rule by_file[ROWS] = {
-#define BY_FILE(ID, words, function) { words, ROW_##ID },
+#define BY_FILE(ID, words, function) { words, ROW(__LINE__) },
 #include "names/part.tbl.h"
 };
 
@@ -42,8 +44,13 @@ static const struct {
 #include "names/part.tbl.h"
 };
 
+static const struct match_rule by_function[] = {
+#define BY_FUNCTION(ID, words) { words, HOST_PART_##ID },
+#include "names/part.tbl.h"
+};
+
 struct parts {
-	struct match *range, *file;
+	struct match *range, *file, *function;
 };
 
 int parts_new(struct parts **out)
@@ -51,7 +58,9 @@ int parts_new(struct parts **out)
 	struct parts *p = calloc(1, sizeof(*p));
 
 	if (!p || match_new(&p->range, by_range, sizeof(by_range) / sizeof(by_range[0])) < 0 ||
-	    match_new(&p->file, by_file, ROWS) < 0) {
+	    match_new(&p->file, by_file, ROWS) < 0 ||
+	    match_new(&p->function, by_function, sizeof(by_function) / sizeof(by_function[0])) <
+		    0) {
 		parts_free(p);
 		return -ENOMEM;
 	}
@@ -65,6 +74,7 @@ void parts_free(struct parts *p)
 		return;
 	match_free(p->range);
 	match_free(p->file);
+	match_free(p->function);
 	free(p);
 }
 
@@ -78,4 +88,9 @@ enum host_part parts_frame(const struct parts *p, const char *file, const char *
 	uint8_t at = match_find(p->file, file, strlen(file), ROWS);
 
 	return at < ROWS && strstr(function, row[at].function) ? row[at].part : HOST_PARTS;
+}
+
+enum host_part parts_function(const struct parts *p, const char *function)
+{
+	return match_find(p->function, function, strlen(function), HOST_PARTS);
 }

@@ -21,3 +21,5 @@ void parts_free(struct parts *p); /* NULL is allowed */
 /* HOST_PARTS: it does not tell. */
 enum host_part parts_range(const struct parts *p, const char *name);
 enum host_part parts_frame(const struct parts *p, const char *file, const char *function);
+/* A function of the program itself. */
+enum host_part parts_function(const struct parts *p, const char *function);

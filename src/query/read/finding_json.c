@@ -65,7 +65,8 @@ static void finding_json(struct json *j, const struct trace *t, const struct fin
 	json_open(j, NULL, '{');
 	json_members(j, J_U64("id", i + 1), J_STR("family", family_table[f->family].word),
 		     J_STR("title", f->title), J_RANK(f->rank),
-		     J_U64("device", t->device[f->on->device].device),
+		     J_I64_IF("device", !f->on->host,
+			      f->on->host ? 0 : (int64_t)t->device[f->on->device].device),
 		     J_U64("cost_ns", f->cost_ns / f->steps),
 		     J_U64("base_ns", finding_base_ns(f->on)),
 		     J_STR("per", f->on->account.steps ? "step" : "trace"),

@@ -31,7 +31,7 @@ static void put(struct cells *c, const struct trace *t, const struct finding *f)
 	cell_text(c, family_table[f->family].word);
 	cell_text(c, f->title);
 	cell_maybe(c, f->rank != TRACE_NO_RANK, f->rank);
-	cell_int(c, t->device[f->on->device].device);
+	cell_maybe(c, !f->on->host, f->on->host ? 0 : (int64_t)t->device[f->on->device].device);
 	cell_int(c, (int64_t)(f->cost_ns / f->steps));
 	cell_text(c, f->on->account.steps ? "step" : "trace");
 	cell_real(c, f->share);

@@ -315,8 +315,9 @@ static void test_gaps(void)
 		     counted(in, 0, 1u << IDLE_HOST) == 40 * 2 &&
 		     counted(in, 0, SAMPLES_IN_GAPS) == 40 * 4,
 	     "samples have the cause of the gap they lie in");
-	T_OK(counted(in, 1u << HOST_PART_DATA, 0) == 80 &&
-		     counted(in, 1u << HOST_PART_REST, 0) == 120,
+	/* At 43 in no range, but in a dataset's __getitem__(). */
+	T_OK(counted(in, 1u << HOST_PART_DATA, 0) == 120 &&
+		     counted(in, 1u << HOST_PART_REST, 0) == 80,
 	     "and the part of their step");
 	T_OK(!samples_blame(&s, in, &w) && s.rows == 2 &&
 		     !strcmp(frame_called(t, &s.row[0].frame, label),

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "insight/find/finding.h"
+#include "insight/live/find_live.h"
 #include "insight/replay.h"
 
 const struct family_row family_table[FAMILIES] = {
@@ -70,9 +71,22 @@ const char *finding_per(const struct finding *f)
 	return f->on->account.steps ? " a step" : "";
 }
 
+/* The rule for such a device: a thread has its own. NULL: none. */
+static const struct rule *rule_on(enum family k, const struct insight_device *d)
+{
+	return d->host ? live_rule(k) : rules[k];
+}
+
 uint64_t rule_cost(const struct insight *in, const struct insight_device *d, enum family k)
 {
-	return rules[k]->cost(in, d);
+	const struct rule *r = rule_on(k, d);
+
+	return r ? r->cost(in, d) : UINT64_MAX;
+}
+
+double rule_least(const struct insight_device *d, enum family k)
+{
+	return d->host ? live_least(k) : family_table[k].least;
 }
 
 /* The last two parts of a path, and what follows it: "models/train.py(12): main". */
@@ -108,7 +122,7 @@ static bool fill(const struct insight *in, struct finding *f)
 
 	f->gain_lo_ns = (uint64_t)(row->lo * (double)f->cost_ns);
 	f->gain_hi_ns = (uint64_t)(row->hi * (double)f->cost_ns);
-	return rules[f->family]->fill(in, f) && *f->seen[0] && f->facts >= 2 && *f->action;
+	return rule_on(f->family, f->on)->fill(in, f) && *f->seen[0] && f->facts >= 2 && *f->action;
 }
 
 static void look(const struct insight *in, enum family family, struct findings *fs)
@@ -117,9 +131,10 @@ static void look(const struct insight *in, enum family family, struct findings *
 	const struct insight_device *worst = NULL;
 	struct finding f = { .family = family, .sure = SURE_MEDIUM, .most = SURE_HIGH };
 
-	for (size_t i = 0; i < in->devices; i++) {
-		const struct insight_device *d = &in->device[i];
-		uint64_t cost = rules[family]->cost(in, d);
+	for (size_t i = 0; i < in->devices + in->hosts.n; i++) {
+		const struct insight_device *d =
+			i < in->devices ? &in->device[i] : live_device(in, i - in->devices);
+		uint64_t cost = d ? rule_cost(in, d, family) : UINT64_MAX;
 
 		if (cost == UINT64_MAX || !d->account.base_ns)
 			continue;
@@ -135,7 +150,7 @@ static void look(const struct insight *in, enum family family, struct findings *
 		return;
 	c->share = (double)c->cost_ns / (double)worst->account.base_ns;
 	/* Memory costs no time until it is gone. */
-	if (family != FAMILY_MEMORY && (!c->cost_ns || c->share < family_table[family].least))
+	if (family != FAMILY_MEMORY && (!c->cost_ns || c->share < rule_least(worst, family)))
 		return;
 	f.rank = worst->rank;
 	f.on = worst;

@@ -63,6 +63,8 @@ RULE(COMPILE,    recompiling,     0.02, 0.80, 1.00, "compilations",
      "code depends on had changed.")
 RULE(MEMORY,     memory_growth,   0.00, 0.00, 0.00, "memory",
      "The memory allocated after a step grows from step to step.")
+/* Of what aon records itself. */
+#include "insight/live/find_live.tbl.h"
 RULE(SATURATED,  gpu_saturated,   0.50, 0.00, 0.50, "GPU busy",
      "The GPU computes for most of the time: only less work or faster kernels shorten that part.")
 /* Out of telemetry: join.h. */

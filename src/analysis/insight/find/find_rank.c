@@ -62,6 +62,10 @@ static void find_gain(const struct findings *fs, struct finding *f)
 {
 	double gain = replay_gain(fs, f->family), base = (double)f->on->account.base_ns;
 
+	if (f->on->host) { /* nothing is queued: what is left out is gained */
+		f->gain_known = true;
+		return;
+	}
 	f->replayed = gain >= 0;
 	f->gain_known = f->replayed || 2 * f->gain_lo_ns >= f->gain_hi_ns;
 	if (!f->replayed || f->family == FAMILY_MEMORY)
@@ -127,7 +131,8 @@ static void rule_out(const struct findings *fs, const struct insight *in, struct
 		double share = cost == UINT64_MAX ? 0 : ratio(cost, f->on->account.base_ns);
 
 		if (k == f->family || k == FAMILY_MEMORY || cost == UINT64_MAX ||
-		    share >= family_table[k].least || replay_gain(fs, k) >= family_table[k].least)
+		    share >= rule_least(f->on, k) ||
+		    (!f->on->host && replay_gain(fs, k) >= family_table[k].least))
 			continue;
 		list_add(&l, "%s (%s %%)", family_table[k].looked, P(share));
 	}
@@ -142,6 +147,8 @@ static double weight(const struct finding *f)
 	double base = (double)f->on->account.base_ns, cost = f->share;
 	double gain = f->replayed ? (double)f->gain_hi_ns / base : cost;
 
+	if (f->on->host && f->family != FAMILY_MEMORY)
+		return (double)f->gain_hi_ns / base;
 	switch (f->family) {
 	case FAMILY_MEMORY:
 		return 0;

@@ -108,6 +108,8 @@ typedef uint64_t rule_cost_fn(const struct insight *in, const struct insight_dev
 typedef bool rule_fill_fn(const struct insight *in, struct finding *f);
 
 uint64_t rule_cost(const struct insight *in, const struct insight_device *d, enum family k);
+/* The smallest share of the base that fires. */
+double rule_least(const struct insight_device *d, enum family k);
 /* Fills what all findings have in common once their costs are known, and sorts them. */
 void findings_rank(struct findings *fs, const struct insight *in);
 

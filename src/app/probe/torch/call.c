@@ -62,6 +62,18 @@ static uint64_t step_begin(void)
 	return user_call_begin();
 }
 
+/* In a process that trains, the outermost call is a forward pass, or of an evaluation. */
+static bool pass_begin(void)
+{
+	if (!aon_wants(AON_WANT_RANGE))
+		return false;
+	if (torch.grad_enabled())
+		AON_PUSH("forward");
+	else
+		AON_PUSH("evaluation");
+	return true;
+}
+
 /* --- paths, with Python's lock --- */
 
 static struct module {
@@ -136,6 +148,7 @@ static void *module_call(void *self, void *args, void *kw)
 	struct torch_thread *t = thread_self();
 	uint64_t number = 0, begin_ns = 0, begin_tsc = 0;
 	uint32_t name = 0;
+	bool pass = false;
 	void *out;
 
 	if (!t)
@@ -144,6 +157,8 @@ static void *module_call(void *self, void *args, void *kw)
 		user_heed();
 	if (!t->calls && (number = step_begin()))
 		begin_ns = clock_mono_ns();
+	else if (!t->calls)
+		pass = pass_begin();
 	if (op_window()) {
 		name = module_name(self, !t->calls);
 		begin_tsc = aon_tsc();
@@ -155,6 +170,8 @@ static void *module_call(void *self, void *args, void *kw)
 		t->calls--;
 	if (name)
 		op_module(t, name, begin_tsc);
+	if (pass)
+		aon_range_pop();
 	if (number)
 		user_call_end(t, number, begin_ns);
 	return out;

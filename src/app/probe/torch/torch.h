@@ -12,6 +12,7 @@
  * event.c   Python's garbage, and compilations            data.c   batches of loaders
  * thread.c  what a thread has open, and forks             stay.c   cost of unsampled steps
  * call.c    calls of modules: steps without optimizers    shape.c  names and shapes of operators
+ * backward.c  the backward pass
  *
  * Callbacks run in strangers' threads, with and without Python's lock: they never wait, print,
  * throw or use the heap. An end may come after its callback was removed, so nothing here is ever

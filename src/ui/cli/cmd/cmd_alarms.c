@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "cli/report/alarms.h"
+#include "cli/report/answer_text.h"
 #include "cli/cluster/fleet_ask.h"
 #include "cli/core/locate.h"
 
@@ -18,6 +19,17 @@ static long print_json(struct store *st, const char *path)
 	n = alarms_json(&j, st);
 	json_end(&j);
 	return n < 0 ? n : 1;
+}
+
+/* What is known of the newest run comes first: an alarm says that something changed, not why. */
+static void answer(struct store *st, const char *path, const struct out *out)
+{
+	struct procs_want want = { .run = NULL };
+	struct procs ps = { 0 };
+
+	if (!procs_load(&ps, st, &want))
+		answer_newest(out, st, path, &ps);
+	procs_fini(&ps);
 }
 
 int cmd_alarms(const struct opts *o)
@@ -38,6 +50,8 @@ int cmd_alarms(const struct opts *o)
 	if (rc != CLI_OK)
 		return rc;
 	out_init(&out, stdout, o);
+	if (!o->val[OPT_JSON])
+		answer(st, path, &out);
 	n = o->val[OPT_JSON] ? print_json(st, path) : alarms_text(st, &out, SIZE_MAX);
 	if (!n)
 		fprintf(stderr, "No alarm in %s.\n", path);

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "cli/report/alarms.h"
+#include "cli/report/answer_text.h"
 #include "cli/cluster/fleet_ask.h"
 #include "cli/core/inputs.h"
 #include "cli/core/locate.h"
@@ -28,6 +29,7 @@ struct report {
 	struct out out;
 	struct json j;
 	enum gather_by by;
+	bool answered;
 };
 
 static int unreadable(const struct report *r, int err)
@@ -71,7 +73,7 @@ static int text_one(struct report *r, const struct process *p, bool *steps)
 	if (!gather_kinds(&g) && !g.all_steps.count)
 		out_line(out, OUT_PLAIN,
 			 "  It joined and emitted nothing that is in this store.\n");
-	report_text(&g, out, FOLD_ROWS);
+	report_text(&g, out, FOLD_ROWS, r->answered);
 	report_data(r->st, &r->procs, p, &g, out);
 	fputc('\n', out->f);
 	*steps |= g.all_steps.count > 0;
@@ -295,8 +297,10 @@ static int report(struct report *r, const struct opts *o, const struct procs_wan
 		return nothing(r, want);
 	else if (r->by == BY_PROCESS)
 		err = text_by_process(r);
-	else
+	else {
+		r->answered = answer_newest(&r->out, r->st, r->path, &r->procs);
 		err = text_all(r);
+	}
 	procs_fini(&r->procs);
 	return err < 0 ? unreadable(r, err) : CLI_OK;
 }

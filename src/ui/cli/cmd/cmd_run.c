@@ -20,6 +20,7 @@
 #include "cli/core/probe.h"
 #include "read/procs.h"
 #include "cli/report/report.h"
+#include "cli/report/answer_text.h"
 
 #define FOLD_ROWS 6u
 #define FLUSH_MS  10000
@@ -270,7 +271,7 @@ static int print_report(const struct run *r, struct store *st, const struct proc
 	if (!err) {
 		header(r, &g);
 		notes(r, &g);
-		report_text(&g, &r->out, FOLD_ROWS);
+		report_text(&g, &r->out, FOLD_ROWS, answer_first(&r->out, st, r->store, ps));
 		fprintf(r->out.f, "\n  next      %saon report %s --run %s%s\n\n",
 			out_style(&r->out, OUT_COPY), r->store, r->id,
 			out_style(&r->out, OUT_PLAIN));

@@ -6,11 +6,14 @@
 #include "cli/report/alarms.h"
 #include "cli/cluster/fleet_ask.h"
 #include "cli/core/inputs.h"
+#include "cli/core/locate.h"
 #include "cli/report/view.h"
+#include "insight/live/answer.h"
 #include "insight/replay.h"
 #include "read/json.h"
 
-#define FOLD 3u
+#define FOLD     3u
+#define FLUSH_MS 1000
 
 static const char *const kind_people[SIM_KINDS] = {
 #define SIM_KIND(NAME, word, what) [SIM_##NAME] = what,
@@ -196,6 +199,7 @@ static int why_text(const struct view *v)
 	size_t show = v->out.all || v->fs->n <= FOLD + 1 ? v->fs->n : FOLD;
 	char operands[OUT_TEXT], path[PATH_MAX];
 	struct store *st = alarms_store(v->o, path);
+	struct short_answer a;
 
 	view_head(v);
 	fputc('\n', v->out.f);
@@ -207,7 +211,7 @@ static int why_text(const struct view *v)
 		finding_text(v, i);
 	together(v, show);
 	path_text(v, r);
-	if (v->in->devices)
+	if (v->in->devices || v->fs->n)
 		checked_text(v);
 	if (st)
 		alarms_brief(st, &v->out, path);
@@ -218,7 +222,8 @@ static int why_text(const struct view *v)
 	fflush(v->out.f);
 	if (v->in->devices && !v->in->steps)
 		fprintf(stderr, "No step markers: times are of the whole trace, not of a step.\n");
-	return v->in->devices ? CLI_OK : CLI_UNSURE;
+	answer_of(&a, v->in, v->fs);
+	return a.known || v->in->devices ? CLI_OK : CLI_UNSURE;
 }
 
 static void print_json(const struct view *v)
@@ -252,6 +257,8 @@ int cmd_why(const struct opts *o)
 		return cmd_diagnose(o);
 	if (fleet_asked(o))
 		return o->val[OPT_OF_CAPTURE] ? fleet_as_store(o, cmd_why) : fleet_why_cmd(o);
+	if (!o->argc) /* of a job that runs: what aond still holds counts, too */
+		(void)admin_ask(locate_run_dir(), "flush", FLUSH_MS, NULL, NULL);
 	rc = view_open(&v, o, VIEW_ALL);
 	if (rc != CLI_OK)
 		return rc;

@@ -4,12 +4,14 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/fmt.h"
 #include "cli/core/locate.h"
+#include "cli/report/answer_text.h"
 #include "import/import.h"
 #include "store/backend.h"
 #include "insight/insight.h"
@@ -74,6 +76,54 @@ int inputs_exit(const struct trace *t)
 	return import_damaged(t) ? CLI_FAIL : CLI_OK;
 }
 
+/* Of aon why of what aon recorded: one run of the store. */
+struct only {
+	uint32_t *id; /* owned */
+	struct store_filter f;
+};
+
+/* What to read: *part is NULL for all. CLI_FAIL after an error message. free() x->id. */
+static int only_run(struct only *x, struct store *st, const char *path, const struct opts *o,
+		    const struct store_filter **part)
+{
+	struct procs_want want = { .run = o->cmd == CMD_WHY ? o->val[OPT_RUN] : NULL };
+	struct procs ps = { 0 }, some = { 0 };
+	int rc = CLI_OK;
+
+	*part = NULL;
+	x->id = NULL;
+	if (o->cmd != CMD_WHY || store_is_elsewhere(path) || procs_load(&ps, st, &want) < 0)
+		return CLI_OK;
+	if (!ps.n && want.run)
+		rc = cli_say(CLI_FAIL, "%s: no run '%s'. List them: aon report %s --by process",
+			     path, want.run, path);
+	if (ps.n && !ps.p[0].origin.file)
+		some = answer_newest_run(&ps);
+	if (some.n && (some.n < ps.n || want.run))
+		x->id = calloc(some.n, sizeof(*x->id));
+	for (size_t i = 0; x->id && i < some.n; i++)
+		x->id[i] = some.p[i].id;
+	x->f = (struct store_filter){ .process = x->id, .processes = some.n };
+	*part = x->id ? &x->f : NULL;
+	free(some.p);
+	procs_fini(&ps);
+	return rc;
+}
+
+/* A store's events, or those of the run that is asked for. */
+static int load_store(struct trace *t, struct store *st, const char *path, const struct opts *o)
+{
+	const struct store_filter *part;
+	struct only x;
+	int err;
+
+	if (only_run(&x, st, path, o, &part) != CLI_OK)
+		return -ECANCELED;
+	err = store_trace_part(t, st, path, part, NULL, NULL);
+	free(x.id);
+	return err;
+}
+
 static int load_trace(struct trace *t, const char *path, const struct opts *o)
 {
 	struct import_opts io = { .progress = inputs_progress, .arg = (void *)(uintptr_t)o };
@@ -99,8 +149,10 @@ static int load_one(struct trace *t, const char *path, const struct opts *o)
 		return load_trace(t, path, o);
 	if (err < 0)
 		return locate_failed(path, err, &why);
-	err = store_trace(t, st, path, NULL, NULL);
+	err = load_store(t, st, path, o);
 	store_close(st);
+	if (err == -ECANCELED)
+		return CLI_FAIL;
 	if (store_is_elsewhere(path) && !strstr(path, "capture="))
 		cli_say(CLI_OK,
 			"of a cluster's job these are its steps alone: events are kept of "
@@ -111,7 +163,7 @@ static int load_one(struct trace *t, const char *path, const struct opts *o)
 	return err < 0 ? cli_say(CLI_FAIL, "%s: %s", path, strerror(-err)) : CLI_OK;
 }
 
-static int load_default(struct trace *t)
+static int load_default(struct trace *t, const struct opts *o)
 {
 	char path[PATH_MAX];
 	struct store *st;
@@ -119,8 +171,10 @@ static int load_default(struct trace *t)
 
 	if (rc != CLI_OK)
 		return rc;
-	err = store_trace(t, st, path, NULL, NULL);
+	err = load_store(t, st, path, o);
 	store_close(st);
+	if (err == -ECANCELED)
+		return CLI_FAIL;
 	return err < 0 ? cli_say(CLI_FAIL, "%s: %s", path, strerror(-err)) : CLI_OK;
 }
 
@@ -146,7 +200,7 @@ int inputs_load(struct trace **out, const struct opts *o)
 	if (trace_new(&t) < 0)
 		return cli_say(CLI_FAIL, "out of memory");
 	if (!o->argc)
-		rc = load_default(t);
+		rc = load_default(t, o);
 	for (int i = 0; i < o->argc && rc == CLI_OK; i++)
 		rc = load_one(t, o->argv[i], o);
 	if (rc == CLI_OK) {
@@ -204,6 +258,7 @@ int inputs_sweep(struct trace **t, struct insight **in, const struct opts *o, bo
 int inputs_stretches(struct trace **t, struct insight **in, const struct opts *o)
 {
 	struct stretch_opts so = { .part = NULL };
+	struct only only;
 	uint64_t blob, events = 0;
 	struct store *st = NULL;
 	char path[PATH_MAX];
@@ -216,7 +271,14 @@ int inputs_stretches(struct trace **t, struct insight **in, const struct opts *o
 		store_close(st);
 		return INPUTS_LOAD;
 	}
+	if (only_run(&only, st, path, o, &so.part) != CLI_OK) {
+		store_close(st);
+		trace_free(*t);
+		*t = NULL;
+		return CLI_FAIL;
+	}
 	err = read_stretches(*t, st, path, &so, in);
+	free(only.id);
 	store_close(st);
 	if (!err && (*in)->torn) { /* all at once it is whole */
 		insight_free(*in);

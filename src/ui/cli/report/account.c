@@ -43,6 +43,12 @@ const char *report_level(uint32_t fidelity)
 						: fidelity_table[fidelity].word;
 }
 
+/* Too wide to be a figure: it may be nothing, and the range is more than a percent. */
+static bool overhead_open(const struct overhead *o)
+{
+	return o->lo <= 0 && o->hi - o->lo > 10000;
+}
+
 void report_overhead(const struct overhead *o, const struct out *out)
 {
 	bool steps = o->by != OVERHEAD_BY_LAUNCHES;
@@ -54,7 +60,13 @@ void report_overhead(const struct overhead *o, const struct out *out)
 		snprintf(left, sizeof(left), "; %.1f %% of %s skipped to measure it",
 			 100.0 * (double)o->unsampled / (double)o->steps,
 			 steps ? "steps" : "its time");
-	if (o->pairs)
+	if (o->pairs && overhead_open(o))
+		out_line(out, OUT_DIM,
+			 "  What recording costs %s is not known yet: between %.0f and %.0f %%, %u "
+			 "pairs%s",
+			 steps ? "a step" : "launches", o->lo / 1e4, o->hi / 1e4,
+			 (unsigned)o->pairs, left);
+	else if (o->pairs)
 		out_line(out, OUT_DIM,
 			 "  Recording slows %s by %.2f %% (95 %% CI: %.2f to %.2f %%)%s",
 			 steps ? "a step" : "launches", o->mid / 1e4, o->lo / 1e4, o->hi / 1e4,

@@ -351,11 +351,12 @@ static void sampled_line(const struct gather *g, const struct out *out)
 			 fmt_count(a, g->unseen));
 }
 
-void report_text(const struct gather *g, const struct out *out, size_t fold)
+void report_text(const struct gather *g, const struct out *out, size_t fold, bool answered)
 {
 	uint32_t kinds = gather_kinds(g);
 
-	verdict(g, out);
+	if (!answered)
+		verdict(g, out);
 	if (g->held_steps && g->by == BY_NAME && kinds & REPORT_GPU &&
 	    g->step_in_ns < g->held_step_ns / 2)
 		step_line(g, out);

@@ -14,7 +14,8 @@
 void report_seen(const struct gather *g, const struct out *out, char *buf, size_t cap);
 
 /* One sentence, then tables of at most `fold` rows, then where the records went. */
-void report_text(const struct gather *g, const struct out *out, size_t fold);
+/* answered: the answer stands above it, and no other sentence is to compete with it. */
+void report_text(const struct gather *g, const struct out *out, size_t fold, bool answered);
 
 /* The rank that others wait for, and a row for each rank. */
 void report_ranks(const struct ranks *rs, const struct out *out);

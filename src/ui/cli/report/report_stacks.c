@@ -309,9 +309,21 @@ static void json_all(const struct by_stack *r)
 	json_end(&j);
 }
 
+/* HOST_PARTS: all; below 0 after an error message. */
+static int part_of(const char *word)
+{
+	for (int i = 0; word && i < (int)HOST_PARTS; i++)
+		if (!strcmp(word, host_part_word[i]))
+			return i;
+	if (!word)
+		return HOST_PARTS;
+	cli_misuse("--part: no part of a step is called '%s'", word);
+	return -1;
+}
+
 int report_stacks(const struct opts *o, const struct procs_want *want)
 {
-	int part = opt_choice(o, OPT_PART, HOST_PARTS), rc, err;
+	int part = part_of(o->val[OPT_PART]), rc, err;
 	struct by_stack r = { .o = o, .want = { SAMPLES_ALL, SAMPLES_ALL, 0, 0 } };
 
 	if (part < 0)

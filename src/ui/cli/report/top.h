@@ -33,7 +33,16 @@ struct top_proc {
 	uint64_t code_samples, code_age_ns;
 };
 
+struct top_job {
+	char run[16];
+	char text[480]; /* its first finding in a sentence */
+};
+
+#define TOP_JOBS 8u
+
 struct top_look {
+	struct top_job job[TOP_JOBS];
+	size_t jobs;
 	struct store *st; /* owned; NULL: nothing was looked at */
 	char path[PATH_MAX];
 	struct procs procs;
@@ -57,6 +66,7 @@ int top_look(struct top_look *l, const char *store, bool all);
 void top_look_fini(struct top_look *l);
 /* What its processes do now, as aond says; else what the newest stored samples say. Of a look. */
 int top_code(struct top_look *l);
+void top_jobs(struct top_look *l);
 
 void top_draw(const struct top_look *l, const struct top_view *v, const struct out *out);
 void top_json(const struct top_look *l);

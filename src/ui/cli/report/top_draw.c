@@ -248,6 +248,7 @@ static void head(const struct top_look *l, const struct top_view *v, const struc
 void top_draw(const struct top_look *l, const struct top_view *v, const struct out *out)
 {
 	size_t rows = v->rows ? v->rows : SIZE_MAX / 2, procs = v->rows ? rows / 3 : SIZE_MAX / 2;
+	char clean[OUT_TEXT];
 	size_t used;
 
 	head(l, v, out);
@@ -262,10 +263,15 @@ void top_draw(const struct top_look *l, const struct top_view *v, const struct o
 		out_line(out, OUT_PLAIN, "Start one: aon run -- CMD");
 		return;
 	}
+	for (size_t i = 0; i < l->jobs; i++)
+		out_line(out, OUT_BOLD, "%s: %s", l->job[i].run,
+			 fmt_clean(clean, sizeof(clean), l->job[i].text, out->ascii));
+	if (l->jobs)
+		fputc('\n', out->f);
 	proc_table(l, out, procs);
 	fputc('\n', out->f);
 	/* head 4, process table 3 with its units and fold, blank, names head 2, fold, keys */
-	used = 11 + (l->procs.n < procs ? l->procs.n : procs);
+	used = 11 + (l->jobs ? 2 * l->jobs + 1 : 0) + (l->procs.n < procs ? l->procs.n : procs);
 	if (rows > used)
 		name_table(l, v, out, v->rows || !out->all ? (v->rows ? rows - used : 10) : rows);
 	if (v->typing)
@@ -314,6 +320,10 @@ void top_json(const struct top_look *l)
 		}
 		json_close(&j);
 	}
+	json_close(&j);
+	json_open(&j, "jobs", '[');
+	for (size_t i = 0; i < l->jobs; i++)
+		json_object(&j, NULL, J_STR("run", l->job[i].run), J_STR("answer", l->job[i].text));
 	json_close(&j);
 	json_open(&j, "names", '[');
 	gather_rows_json(&j, &l->g, NULL, KINDS);

@@ -95,6 +95,8 @@ int top_look(struct top_look *l, const char *store, bool all)
 	for (size_t i = 0; i < l->procs.n && !err; i++)
 		err = look_at(l, &l->proc[i], &l->procs.p[i]);
 	err = err ? err : top_code(l);
+	if (!err)
+		top_jobs(l);
 	if (err < 0) {
 		top_look_fini(l);
 		return locate_broke(l->path, err);

@@ -7,7 +7,8 @@
 
 #include "cli/report/alarms.h"
 #include "cli/core/inputs.h"
-#include "cli/report/report_stacks.h"
+#include "insight/live/answer.h"
+#include "insight/live/find_live.h"
 #include "read/join.h"
 
 /* --device: what GPUs are that the trace does not tell. */
@@ -176,7 +177,7 @@ static void head_devices(const struct view *v, char *buf, size_t cap)
 		if (v->t->device[v->in->device[i].device].name != name)
 			name = 0;
 	if (!v->in->devices)
-		snprintf(buf, cap, "no GPU work");
+		snprintf(buf, cap, "CPU only");
 	else if (v->in->devices == 1)
 		snprintf(buf, cap, "%s", name ? trace_text(v->t, name) : "1 GPU");
 	else if (name)
@@ -190,11 +191,16 @@ static void head_times(const struct view *v, char *buf, size_t cap)
 	uint64_t span = 0, steps = 0, ns = 0;
 	char n[FMT_LEN], t[FMT_LEN];
 
-	for (size_t i = 0; i < v->in->devices; i++) {
-		const struct insight_device *d = &v->in->device[i];
+	for (size_t i = 0; i < v->in->devices + v->in->hosts.n; i++) {
+		const struct insight_device *d = i < v->in->devices
+							 ? &v->in->device[i]
+							 : live_device(v->in, i - v->in->devices);
 
-		uint64_t base = v->in->swept ? d->b.span_ns : d->account.base_ns;
+		uint64_t base;
 
+		if (!d)
+			continue;
+		base = v->in->swept ? d->b.span_ns : d->account.base_ns;
 		span = base > span ? base : span;
 		if (d->steps > steps) {
 			steps = d->steps;
@@ -257,49 +263,19 @@ static void nothing_found(const struct view *v)
 	out_line(&v->out, OUT_PLAIN, "  Record the calls that launch work to see why.");
 }
 
-/* Of a run without a GPU samples can still say where its time goes. */
-static bool say_code(const struct view *v)
-{
-	struct samples_want w = { 0, SAMPLES_ALL, 0, 0 };
-	char text[OUT_TEXT], clean[OUT_TEXT];
-	uint64_t best = 0;
-
-	for (size_t i = 0; i < v->in->samples.rows; i++) {
-		const struct sample_row *r = &v->in->samples.row[i];
-
-		w.process = r->count > best ? r->process : w.process;
-		best = r->count > best ? r->count : best;
-	}
-	if (!best)
-		return false;
-	w.track = samples_thread(v->in, w.process);
-	where_sentence(&v->out, v->in, &w, text, sizeof(text));
-	out_line(&v->out, OUT_BOLD, "  %s", fmt_clean(clean, sizeof(clean), text, v->out.ascii));
-	out_line(&v->out, OUT_PLAIN, "  No GPU work is in this trace. See: aon report --by stack");
-	return true;
-}
-
 void view_verdict(const struct view *v)
 {
-	char a[FMT_LEN], b[FMT_LEN], clean[OUT_TEXT];
-	const struct finding *f;
+	char clean[OUT_TEXT];
+	struct short_answer a;
 
-	if (!v->in->devices && !say_code(v))
-		out_line(&v->out, OUT_BOLD,
-			 "  No findings for CPU-only runs yet: no GPU work is in this trace.");
-	if (!v->in->devices)
-		return;
-	if (!v->fs->n) {
+	answer_of(&a, v->in, v->fs);
+	if (!v->fs->n && v->in->devices) {
 		nothing_found(v);
 		return;
 	}
-	f = &v->fs->f[0];
-	view_clean(&v->out, clean, sizeof(clean), f->title);
-	if (f->family == FAMILY_MEMORY)
-		out_line(&v->out, OUT_BOLD, "  %s.", clean);
-	else
-		out_line(&v->out, OUT_BOLD, "  %s: %s of %s%s.", clean,
-			 out_time(&v->out, a, sizeof(a), f->cost_ns / f->steps),
-			 out_time(&v->out, b, sizeof(b), finding_base_ns(f->on)),
-			 f->on->account.steps ? " a step" : "");
+	if (!a.known)
+		snprintf(a.what, sizeof(a.what),
+			 "Nothing can be said: neither GPU work nor steps, ranges or samples of a "
+			 "thread are in it.");
+	out_line(&v->out, OUT_BOLD, "  %s", view_clean(&v->out, clean, sizeof(clean), a.what));
 }

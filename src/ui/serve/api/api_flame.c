@@ -118,9 +118,9 @@ static int gap_wanted(struct ask *q, uint32_t *causes)
 int api_stacks(struct ask *q, struct json *j)
 {
 	int weight = ask_choice(q, "weight", "time|samples");
-	int part = ask_choice(
-		q, "part",
-		"all|data|forward|backward|optimizer|collective|checkpoint|rest|outside");
+	int part = ask_choice(q, "part",
+			      "all|data|forward|backward|optimizer|collective|checkpoint|"
+			      "evaluation|logging|compile|gc|rest|outside");
 	struct samples_want w = { SAMPLES_ALL, SAMPLES_ALL, 0, 0 };
 	double least = 0.001;
 	struct analysis *an;

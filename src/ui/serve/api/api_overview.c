@@ -7,6 +7,7 @@
 #include "base/fmt.h"
 #include "base/proc.h"
 #include "insight/diff.h"
+#include "insight/live/answer.h"
 #include "insight/shift.h"
 #include "read/json.h"
 #include "serve/analysis.h"
@@ -115,11 +116,37 @@ static void idle_json(struct json *j, const struct profile *p, double all)
 	json_close(j);
 }
 
+/* Of a run without a GPU: the parts of the step of the thread that the answer is about. */
+static bool split_host(struct json *j, const struct analysis *an)
+{
+	const struct time_account *a = answer_account(an->in, an->fs);
+
+	if (an->in->devices || !a || !a->base_ns)
+		return false;
+	json_open(j, "split", '[');
+	for (size_t c = 0; c < ACCOUNT_CAUSES; c++) {
+		if (!a->ns[c])
+			continue;
+		json_open(j, NULL, '{');
+		json_members(j, J_STR("class", account_table[c].people),
+			     J_U64("ns", a->ns[c] / (a->steps ? a->steps : 1)),
+			     J_REAL("share", (double)a->ns[c] / (double)a->base_ns));
+		json_open(j, "why", '[');
+		json_close(j);
+		json_close(j);
+	}
+	json_close(j);
+	return true;
+}
+
 static int split_json(struct json *j, const struct analysis *an)
 {
 	struct profile p = { .steps = 0 };
-	int err = profile_init(&p, an->in, an->fs, PROFILE_ALL);
+	int err;
 
+	if (split_host(j, an))
+		return 0;
+	err = profile_init(&p, an->in, an->fs, PROFILE_ALL);
 	if (err < 0)
 		return err;
 	json_open(j, "split", '[');
@@ -164,22 +191,14 @@ static void ranks_json(struct json *j, const struct analysis *an)
 
 static void verdict_json(struct json *j, const struct analysis *an)
 {
-	char text[FINDING_TEXT + 64], a[FMT_LEN], b[FMT_LEN];
-	const struct finding *f;
+	struct short_answer a;
 
-	if (!an->fs->n) {
-		json_str(j, "verdict",
-			 an->in->devices ? "Nothing stands out." : "No GPU work in this run.");
-		return;
-	}
-	f = &an->fs->f[0];
-	if (f->family == FAMILY_MEMORY)
-		snprintf(text, sizeof(text), "%s.", f->title);
-	else
-		snprintf(text, sizeof(text), "%s: %s of %s%s.", f->title,
-			 fmt_time(a, f->cost_ns / f->steps), fmt_time(b, finding_base_ns(f->on)),
-			 f->on->steps ? " a step" : "");
-	json_str(j, "verdict", text);
+	answer_of(&a, an->in, an->fs);
+	if (!a.known)
+		snprintf(a.what, sizeof(a.what), "%s",
+			 an->in->devices ? "Nothing stands out."
+					 : "Nothing can be said: no work, steps or samples.");
+	json_str(j, "verdict", a.what);
 }
 
 static void kernels_json(struct json *j, struct krows *rs)

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* find_live.h - rules whose device is a thread: insight_device.host is set. */
+#pragma once
+
+#include "insight/find/finding.h"
+#include "insight/live/account_host.h"
+
+/* The thread of the n-th process of the trace, if findings are about it: of a process that has steps and
+ * hardly uses a GPU; without steps anywhere, of the process of which most was seen. Else NULL. */
+const struct insight_device *live_device(const struct insight *in, size_t n);
+const struct rule *live_rule(enum family k); /* NULL: there is none */
+double live_least(enum family k);            /* the share of the base that fires */
+
+/* How sure it is, by the error of these causes (bits), and what a fix brings. */
+void live_judge(const struct host_account *a, struct finding *f, uint32_t causes);
+/* The first line of every finding: its part of the step, beside the largest other parts. */
+void live_say_parts(struct finding *f, const struct host_account *a, uint32_t causes);
+
+/* find_live_compile.c */
+rule_cost_fn live_again_cost, live_compiling_cost;
+rule_fill_fn live_again_fill;
+
+/* find_live_ranks.c */
+rule_cost_fn live_comm_cost, live_straggler_cost, live_imbalance_cost;
+rule_cost_fn live_layer_cost; /* find_live_layer.c */
+rule_fill_fn live_layer_fill;
+rule_fill_fn live_comm_fill, live_straggler_fill, live_imbalance_fill;

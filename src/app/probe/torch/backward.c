@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * backward.c - a range around the backward pass.
+ *
+ * torch.autograd enters its engine through one function of Python. It is replaced by a C function
+ * that calls it: it does not appear in tracebacks, and an error reads as before.
+ */
+#include <stddef.h>
+
+#include "probe/torch/torch.h"
+
+static void *engine; /* torch's own function; owned for good */
+
+static void *run_backward(void *self, void *args, void *kw)
+{
+	bool wanted = aon_wants(AON_WANT_RANGE);
+	void *out;
+
+	(void)self;
+	if (wanted)
+		AON_PUSH("backward");
+	out = py.call(engine, args, kw);
+	if (wanted)
+		aon_range_pop();
+	return out;
+}
+
+AON_API void *aon_torch_backward(void *function);
+
+/* Instead of torch's function; NULL, and Python raises, if this Python lacks what it needs. */
+AON_API void *aon_torch_backward(void *function)
+{
+	static struct py_method method = { "_engine_run_backward", run_backward, PY_METH_KEYWORDS,
+					   NULL };
+
+	if (!python_find(&py))
+		return NULL;
+	py.inc_ref(function);
+	engine = function;
+	return py.new_function(&method, NULL, NULL);
+}

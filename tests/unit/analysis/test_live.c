@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes without a GPU: the account of their stepping thread, and what findings say of it. */
+#include <string.h>
+
+#include "insight/find/finding.h"
+#include "insight/insight.h"
+#include "insight/live/account_host.h"
+#include "insight/live/answer.h"
+#include "t.h"
+#include "tracekit.h"
+
+#define MS 1000000ul
+
+/* 1 dataset, 2 the model, 3 backward, 4 own code, 5 sleep, 6 logging, 7 a holder of the GIL, 8 checkpoint */
+static const char stacks[] =
+	"stack __getitem__@/home/me/dataset.py:42! "
+	"fetch@/v/site-packages/torch/utils/data/fetch.py:9 "
+	"main@/home/me/train.py:7!;"
+	"stack forward@/v/site-packages/torch/nn/modules/linear.py:134 "
+	"_call_impl@/v/site-packages/torch/nn/modules/module.py:9 main@/home/me/train.py:8!;"
+	"stack _engine_run_backward@/v/site-packages/torch/autograd/graph.py:3 "
+	"main@/home/me/train.py:9!;"
+	"stack reweight@/home/me/train.py:30! main@/home/me/train.py:10!;"
+	"stack poll@/home/me/train.py:40! main@/home/me/train.py:11!;"
+	"stack emit@/usr/lib/python3.11/logging/__init__.py:1100 report@/home/me/train.py:50! "
+	"main@/home/me/train.py:12!;"
+	"stack watch@/home/me/monitor.py:5! run@/usr/lib/python3.11/threading.py:3;"
+	"stack _save@/v/site-packages/torch/serialization.py:9 main@/home/me/train.py:13!;";
+
+static char text[1 << 20];
+
+/* 100 steps of 100 ms on thread 101, which is the process's first. In each: a range of `range_ms` from
+ * its begin on, and five samples, 20 ms apart, in these states and stacks. */
+struct made {
+	const char *name, *range;
+	unsigned range_ms;
+	unsigned state[5], stack[5];
+	const char *family, *word; /* of the first finding, and what its title has; "": none */
+	unsigned cost_ms;          /* a step */
+};
+
+#define R  SAMPLE_RUNNING
+#define W  SAMPLE_RUNNABLE
+#define TH SAMPLE_THROTTLED
+
+static const struct made cases[] = {
+	/* clang-format off */
+	{ "a loader", "DataLoader fetch", 60, { R, R, R, R, R }, { 1, 1, 1, 2, 3 },
+	  "input_bound", "num_workers=0): __getitem__ (dataset.py:42)", 60 },
+	{ "a loader that lacks a CPU is still the loader", "DataLoader fetch", 60, { W, W, W, R, R }, { 1, 1, 1, 2, 3 },
+	  "input_bound", "__getitem__ (dataset.py:42)", 60 },
+	{ "code of the program", "Optimizer.step#SGD.step", 0, { R, R, R, R, R }, { 4, 4, 2, 3, 3 },
+	  "host_code", "reweight (train.py:30) runs", 40 },
+	{ "a sleep", "Optimizer.step#SGD.step", 0, { 8, 8, 8, R, R }, { 5, 5, 5, 2, 3 },
+	  "host_code", "poll (train.py:40) sleeps", 60 },
+	{ "logging", "Optimizer.step#SGD.step", 0, { R, R, R, R, R }, { 6, 6, 2, 3, 3 },
+	  "logging", "report (train.py:50)", 40 },
+	{ "a checkpoint", "torch.save", 50, { R, 6, R, R, R }, { 8, 8, 2, 3, 3 },
+	  "checkpoint", "main (train.py:13)", 50 },
+	{ "a program that others preempt", "Optimizer.step#SGD.step", 0, { W, W, R, R, W }, { 2, 3, 3, 2, 3 },
+	  "preempted", "waits for a CPU", 60 },
+	{ "a quota", "Optimizer.step#SGD.step", 0, { TH, TH, R, R, R }, { 2, 3, 3, 2, 3 },
+	  "throttled", "CPU quota", 40 },
+	{ "garbage collection", "Python GC", 40, { R, R, R, R, R }, { 4, 4, 3, 2, 3 },
+	  "gc", "garbage collector", 40 },
+	{ "a healthy program", "forward", 40, { R, R, R, R, R }, { 2, 2, 3, 3, 3 },
+	  "", "Nothing stands out: a step of 100 ms is 60 % backward pass, 40 % forward pass", 0 },
+	/* clang-format on */
+};
+
+static void make(const struct made *m)
+{
+	size_t n = (size_t)snprintf(text, sizeof(text), "%s", stacks);
+
+	for (unsigned long i = 0; i < 100; i++) {
+		unsigned long at = (1000 + i * 100) * MS;
+
+		n += (size_t)sprintf(text + n, "step 101 %lu %lu %lu;", at, 100 * MS, i + 1);
+		if (m->range_ms)
+			n += (size_t)sprintf(text + n, "user 101 %lu %lu 0 %s;", at,
+					     m->range_ms * MS, m->range);
+		for (unsigned k = 0; k < 5; k++)
+			n += (size_t)sprintf(text + n, "at 101 %lu %lu %u %u;",
+					     at + (20 * k + 10) * MS, 20 * MS, m->state[k],
+					     m->stack[k]);
+	}
+}
+
+static uint64_t sum(const struct time_account *a)
+{
+	uint64_t ns = 0;
+
+	for (size_t c = 0; c < ACCOUNT_CAUSES; c++)
+		ns += a->ns[c];
+	return ns;
+}
+
+static void try(const struct made *m)
+{
+	struct short_answer answer;
+	struct findings *fs;
+	struct insight *in;
+	struct trace *t;
+	const struct finding *f;
+
+	make(m);
+	t = kit_trace(text);
+	if (insight_new(&in, t) < 0 || findings_new(&fs, in) < 0)
+		abort();
+	answer_of(&answer, in, fs);
+	T_OK(in->hosts.n == 1 && in->hosts.v[0].on.account.base_ns == 9900 * MS &&
+		     in->hosts.v[0].on.account.steps == 99 &&
+		     sum(&in->hosts.v[0].on.account) == in->hosts.v[0].on.account.base_ns,
+	     "%s: every nanosecond of its steps but the first is in one cause", m->name);
+	f = fs->n ? &fs->f[0] : NULL;
+	T_OK(*m->family ? f && !strcmp(family_table[f->family].word, m->family) : !f,
+	     "%s: the first finding is %s", m->name, *m->family ? m->family : "none");
+	T_OK(strstr(answer.what, m->word) != NULL, "%s is named: %s", m->name, answer.what);
+	T_OK(!f || (f->cost_ns / f->steps >= m->cost_ms * MS * 95 / 100 &&
+		    f->cost_ns / f->steps <= m->cost_ms * MS * 105 / 100),
+	     "%s has its cost", m->name);
+	findings_free(fs);
+	insight_free(in);
+	trace_free(t);
+}
+
+/* The holder of the GIL is another thread: it is named, not who waits. */
+static void test_gil(void)
+{
+	size_t n = (size_t)snprintf(text, sizeof(text), "%s", stacks);
+	struct short_answer answer;
+	struct findings *fs;
+	struct insight *in;
+	struct trace *t;
+
+	for (unsigned long i = 0; i < 100; i++) {
+		unsigned long at = (1000 + i * 100) * MS;
+
+		n += (size_t)sprintf(text + n, "step 101 %lu %lu %lu;", at, 100 * MS, i + 1);
+		for (unsigned k = 0; k < 5; k++) {
+			unsigned long s = at + (20 * k + 10) * MS;
+
+			n += (size_t)sprintf(text + n, "at 101 %lu %lu %u %u %u;", s, 20 * MS,
+					     k < 3 ? SAMPLE_GIL : SAMPLE_RUNNING, 2,
+					     k < 3 ? 102 : 0);
+			if (k < 3)
+				n += (size_t)sprintf(text + n, "at 102 %lu %lu 1 7 0 4;", s,
+						     20 * MS);
+		}
+	}
+	t = kit_trace(text);
+	if (insight_new(&in, t) < 0 || findings_new(&fs, in) < 0)
+		abort();
+	answer_of(&answer, in, fs);
+	T_OK(fs->n && !strcmp(family_table[fs->f[0].family].word, "gil") &&
+		     strstr(answer.what, "watch (monitor.py:5) holds"),
+	     "the GIL's holder is named: %s", answer.what);
+	findings_free(fs);
+	insight_free(in);
+	trace_free(t);
+}
+
+/* Without samples ranges still tell; what is in none is not known, and is said to be so. */
+static void test_few(void)
+{
+	struct short_answer answer;
+	struct findings *fs;
+	struct insight *in;
+	struct trace *t;
+
+	t = kit_trace("step 101 0 100000000 1;step 101 100000000 100000000 2;"
+		      "user 101 0 20000000 0 forward;at 101 5000000 20000000 1 0;");
+	if (insight_new(&in, t) < 0 || findings_new(&fs, in) < 0)
+		abort();
+	answer_of(&answer, in, fs);
+	T_OK(!fs->n && strstr(answer.what, "Not enough samples") &&
+		     in->hosts.v[0].on.account.base_ns == 200 * MS &&
+		     in->hosts.v[0].on.account.ns[ACCOUNT_UNKNOWN] == 180 * MS,
+	     "few samples name nothing: %s", answer.what);
+	findings_free(fs);
+	insight_free(in);
+	trace_free(t);
+}
+
+int main(void)
+{
+	for (size_t i = 0; i < T_LEN(cases); i++)
+		try(&cases[i]);
+	test_gil();
+	test_few();
+	return t_done();
+}
