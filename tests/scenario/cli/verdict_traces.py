@@ -10,7 +10,7 @@ import verdictsim
 from aontest import Place, data, done, find, ok, skip
 
 # The least that the engine reaches. Raise a floor when it does better; never lower one.
-RIGHT = 47  # of the traces
+RIGHT = 50  # of the traces
 SURE = 0.75  # of those said with confidence high
 SIM = 23  # of 30 simulated jobs
 
