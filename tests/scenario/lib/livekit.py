@@ -251,7 +251,7 @@ def judge(case, truth, why, seconds=0.0, failed=""):
     got = said_of(why, steps)
     said, finding = got if got else (None, {})
     waited = truth.get("waited_ms", 0)
-    noisy = bool(truth) and "loaded" not in head and waited > 0.2 * truth["step_ms"] and waited > 0.5 * truth.get("cost_ms", 0)
+    noisy = bool(truth) and "loaded" not in head and waited > max(0.2 * truth["step_ms"], truth.get("cost_ms", 0))
     if not case.on:
         right = not said or said.family in COMPUTES or said.share < SMALL
         return Verdict(case, said, truth, right, right, None, None, None, noisy, seconds, failed)
