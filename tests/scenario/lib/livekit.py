@@ -253,7 +253,7 @@ def judge(case, truth, why, seconds=0.0, failed=""):
     waited = truth.get("waited_ms", 0)
     noisy = bool(truth) and "loaded" not in head and waited > max(0.2 * truth["step_ms"], truth.get("cost_ms", 0))
     if not case.on:
-        right = not said or said.family in COMPUTES or said.share < SMALL
+        right = not failed and (not said or said.family in COMPUTES or said.share < SMALL)
         return Verdict(case, said, truth, right, right, None, None, None, noisy, seconds, failed)
     family = bool(said) and said.family in head["family"].split()
     if family and "says" in head:
