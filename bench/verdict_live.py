@@ -12,7 +12,7 @@ why_live_s          how long `aon why` takes after the program's end, the longes
                           [--validate] [--keep DIR] [--kept DIR] [--json FILE]
 
 --short: programs of 6 to 8 seconds instead of 20 to 35. --validate: run each program without aon, with its problem and without, and
-compare what it says about itself with the difference. A run whose main thread waited for a CPU for longer than half of what the
+compare what it says about itself with the difference. A run whose main thread waited for a CPU for longer than the
 planted problem costs says nothing about aon: it is repeated twice, then listed as loaded and not counted."""
 import argparse
 import collections

@@ -28,6 +28,7 @@ PART = re.compile(r"^(?:#|//) file: (\S+)\n", re.M)
 NAME = re.compile(r"plant_mod|plant_f|plant_g|plant_h|PlantC")
 # What may be said of a program whose time is its own computing: that, or that no cause is known.
 COMPUTES = {"gpu_saturated", "compute_bound", "cpu_saturated", "none", "not_known", "too_little"}
+WARM = 3  # steps that a recording has and the truth has not (live/lib/planted.py)
 SMALL = 0.05  # of a step: a finding below it is true of healthy programs, too
 
 Kind = collections.namedtuple("Kind", "name path head text heldout")
@@ -220,7 +221,7 @@ def said_of(why, steps):
     if not found:
         return None
     f = found[0]
-    cost = f["cost_ns"] / 1e6 / (1 if f.get("per") == "step" else max(1, steps))
+    cost = f["cost_ns"] / 1e6 / (1 if f.get("per") == "step" else max(1, steps + WARM))
     return Said(f["family"], f.get("culprit"), cost, f.get("confidence", ""), f.get("share", 0), "\n".join(strings(f)), f.get("title", "")), f
 
 
@@ -251,9 +252,9 @@ def judge(case, truth, why, seconds=0.0, failed=""):
     got = said_of(why, steps)
     said, finding = got if got else (None, {})
     waited = truth.get("waited_ms", 0)
-    noisy = bool(truth) and "loaded" not in head and waited > 0.2 * truth["step_ms"] and waited > 0.5 * truth.get("cost_ms", 0)
+    noisy = bool(truth) and "loaded" not in head and waited > max(0.2 * truth["step_ms"], truth.get("cost_ms", 0))
     if not case.on:
-        right = not said or said.family in COMPUTES or said.share < SMALL
+        right = not failed and (not said or said.family in COMPUTES or said.share < SMALL)
         return Verdict(case, said, truth, right, right, None, None, None, noisy, seconds, failed)
     family = bool(said) and said.family in head["family"].split()
     if family and "says" in head:

@@ -6,7 +6,7 @@
 # needs: torch
 # ranks: 2
 # draw: times=5..12 slow=0..1 width=192..256 batch=64..96
-# healthy: batch=768
+# healthy: batch=4096 width=256
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F

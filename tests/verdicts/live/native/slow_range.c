@@ -4,7 +4,7 @@
 // culprit: plant_f
 // action: plant_f|cheaper|range
 // needs: cc
-// draw: ms=6..40 other=4..10
+// draw: ms=6..40 other=2..5
 #include <aon/aon.h>
 #include "planted.h"
 
@@ -22,6 +22,13 @@ static void plant_g(double ms)
 	aon_range_pop();
 }
 
+static void plant_h(double ms)
+{
+	aon_range_push("plant_h");
+	burn(ms);
+	aon_range_pop();
+}
+
 int main(void)
 {
 	int on = (int)param("on", 1);
@@ -34,7 +41,7 @@ int main(void)
 		t = now_ms();
 		plant_f(on ? param("ms", 10) : 0.05);
 		cost(now_ms() - t);
-		plant_g(param("other", 4));
+		plant_h(param("other", 4));
 		aon_step_end((uint64_t)i);
 	}
 	return said();

@@ -4,7 +4,7 @@
 # culprit: plant_f PlantC softmax
 # action: scaled_dot_product_attention|SDPA|flash|fused
 # needs: torch
-# draw: length=320..640 heads=2..4
+# draw: length=256..448 heads=2..4
 # healthy: yes
 import torch
 import torch.nn.functional as F
@@ -15,7 +15,7 @@ from planted import P
 
 torch.set_num_threads(1)
 width = 32 * int(P["heads"])
-model = torch.nn.Sequential(PlantC(width, int(P["heads"])), torch.nn.Linear(width, 10))
+model = torch.nn.Sequential(*(PlantC(width, int(P["heads"])) for _ in range(3)), torch.nn.Linear(width, 10))
 opt = torch.optim.SGD(model.parameters(), lr=0.01)
 x, y = torch.randn(2, int(P["length"]), width), torch.randint(10, (2,))
 for _ in planted.steps():

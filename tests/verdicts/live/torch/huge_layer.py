@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # kind: one layer of the model takes most of forward and backward
-# family: slow_module compute_bound cpu_saturated gpu_saturated slow_kernels hot_module
+# family: slow_layer slow_module compute_bound cpu_saturated gpu_saturated slow_kernels hot_module
 # culprit: plant_f
 # action: layer|module|smaller|plant_f|matmul|product
 # needs: torch

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # kind: an optimizer that visits hundreds of small parameters one by one (foreach=False)
-# family: optimizer small_ops small_kernels launch_bound host_code cpu_bound
+# family: optimizer_bound optimizer small_ops small_kernels launch_bound host_code cpu_bound
 # culprit: optimizer adamw
 # action: foreach|fused
 # needs: torch

@@ -5,7 +5,7 @@
 # action: num_workers|workers|collate
 # needs: torch
 # draw: ms=8..50 width=256..448 batch=64..160
-# healthy: yes
+# healthy: width=768 batch=96
 import plant_mod
 import torch
 import torch.nn.functional as F
@@ -32,11 +32,10 @@ rounds = 0
 
 
 def plant_g(n):
-    out = []
+    text = ""
     for i in range(n * 10):
-        out.append([i, i + 1, 0, 0])
-        if len(out) > 1000:
-            out.clear()
+        text = (text + str(i % 10) + ",0")[-64:]  # no containers: Python's collector is another kind
+    return text
 
 
 def plant_f(items):

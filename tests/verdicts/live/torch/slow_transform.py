@@ -5,7 +5,7 @@
 # action: num_workers|workers
 # needs: torch
 # draw: ms=8..50 width=256..448 batch=64..160
-# healthy: yes
+# healthy: width=768 batch=96
 import plant_mod
 import torch
 import torch.nn.functional as F
