@@ -82,7 +82,23 @@ static int32_t rank_of_name(const char *path)
 	return TRACE_NO_RANK;
 }
 
-enum form { FORM_NONE, FORM_EMPTY, FORM_JSON, FORM_SQLITE, FORM_XPLANE };
+enum form { FORM_NONE, FORM_EMPTY, FORM_JSON, FORM_ROCPROF, FORM_SQLITE, FORM_XPLANE };
+
+/* The first key of the object, or of the first object of the array, at s. */
+static bool first_key(const char *s, size_t len, const char *key)
+{
+	const char *end = s + len, *p = memchr(s, '"', len);
+	size_t n = strlen(key);
+
+	return p && (size_t)(end - p) > n + 1 && !memcmp(p + 1, key, n) && p[n + 1] == '"';
+}
+
+static enum form form_of_json(const char *s, size_t len)
+{
+	if (*s == '{' && first_key(s, len, "rocprofiler-sdk-tool"))
+		return FORM_ROCPROF;
+	return FORM_JSON;
+}
 
 static enum form form_of(const char *s, size_t len, const char *path)
 {
@@ -100,7 +116,7 @@ static enum form form_of(const char *s, size_t len, const char *path)
 		i++;
 	/* A newline is also the tag of XSpace.planes: then a length and a plane's id or name. */
 	if (i < len && (s[i] == '{' || s[i] == '[' || s[i] == '/'))
-		return FORM_JSON;
+		return form_of_json(s + i, len - i);
 	return s[0] == '\n' ? FORM_XPLANE : FORM_NONE;
 }
 
@@ -117,14 +133,16 @@ static int import_source(const struct importing *im, struct source *src, bool fi
 		return kineto_import(im, src);
 	case FORM_EMPTY:
 		return import_say(im->why, -ENODATA, "%s: empty", im->path);
+	case FORM_ROCPROF:
+		return rocprof_import(im, src);
 	case FORM_SQLITE:
-		return nsys_import(im, src, file && !source_gzip(src));
+		return sqlite_import(im, src, file && !source_gzip(src));
 	case FORM_XPLANE:
 		return xplane_import(im, src);
 	default:
 		return import_say(im->why, -EMEDIUMTYPE,
 				  "%s: not a trace (expected Chrome or Kineto JSON, an nsys sqlite "
-				  "export, or XPlane)",
+				  "export, rocprofv3's JSON or rocpd, or XPlane)",
 				  im->path);
 	}
 }

@@ -34,5 +34,6 @@ uint8_t import_copy(const char *s, size_t len, uint64_t *b);
 
 int kineto_import(const struct importing *im, struct source *src);
 /* file: im->path can be opened, the source is only for its size. */
-int nsys_import(const struct importing *im, struct source *src, bool file);
+int sqlite_import(const struct importing *im, struct source *src, bool file);
+int rocprof_import(const struct importing *im, struct source *src);
 int xplane_import(const struct importing *im, struct source *src);
