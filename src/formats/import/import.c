@@ -82,7 +82,15 @@ static int32_t rank_of_name(const char *path)
 	return TRACE_NO_RANK;
 }
 
-enum form { FORM_NONE, FORM_EMPTY, FORM_JSON, FORM_ROCPROF, FORM_SQLITE, FORM_XPLANE };
+enum form {
+	FORM_NONE,
+	FORM_EMPTY,
+	FORM_JSON,
+	FORM_ROCPROF,
+	FORM_SQLITE,
+	FORM_XPLANE,
+	FORM_PERFETTO
+};
 
 /* The first key of the object, or of the first object of the array, at s. */
 static bool first_key(const char *s, size_t len, const char *key)
@@ -108,6 +116,8 @@ static enum form form_of(const char *s, size_t len, const char *path)
 		return FORM_EMPTY;
 	if (len >= 16 && !memcmp(s, "SQLite format 3", 16))
 		return FORM_SQLITE;
+	if (perfetto_is(s, len))
+		return FORM_PERFETTO;
 	if ((n > 3 && !strcmp(path + n - 3, ".pb")) || (n > 6 && !strcmp(path + n - 6, ".pb.gz")))
 		return FORM_XPLANE;
 	if (len >= 3 && !memcmp(s, "\xef\xbb\xbf", 3))
@@ -137,12 +147,14 @@ static int import_source(const struct importing *im, struct source *src, bool fi
 		return rocprof_import(im, src);
 	case FORM_SQLITE:
 		return sqlite_import(im, src, file && !source_gzip(src));
+	case FORM_PERFETTO:
+		return perfetto_import(im, src);
 	case FORM_XPLANE:
 		return xplane_import(im, src);
 	default:
 		return import_say(im->why, -EMEDIUMTYPE,
 				  "%s: not a trace (expected Chrome or Kineto JSON, an nsys sqlite "
-				  "export, rocprofv3's JSON or rocpd, or XPlane)",
+				  "export, rocprofv3's JSON or rocpd, a Perfetto trace, or XPlane)",
 				  im->path);
 	}
 }

@@ -36,4 +36,6 @@ int kineto_import(const struct importing *im, struct source *src);
 /* file: im->path can be opened, the source is only for its size. */
 int sqlite_import(const struct importing *im, struct source *src, bool file);
 int rocprof_import(const struct importing *im, struct source *src);
+bool perfetto_is(const char *s, size_t len); /* are these the first bytes of one? */
+int perfetto_import(const struct importing *im, struct source *src);
 int xplane_import(const struct importing *im, struct source *src);

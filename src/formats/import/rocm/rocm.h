@@ -31,7 +31,7 @@ struct rocm {
 	struct map held; /* address: bytes and track of the allocation, see rocm_memory() */
 };
 
-/* A row: what either file says of it, 0 where it says nothing. */
+/* A row: 0 where the file says nothing. */
 struct rocm_row {
 	int64_t start, end;
 	bool timed; /* start and end were there */
