@@ -87,9 +87,11 @@ enum form {
 	FORM_EMPTY,
 	FORM_JSON,
 	FORM_ROCPROF,
+	FORM_PROTON,
 	FORM_SQLITE,
 	FORM_XPLANE,
-	FORM_PERFETTO
+	FORM_PERFETTO,
+	FORM_PARQUET,
 };
 
 /* The first key of the object, or of the first object of the array, at s. */
@@ -105,6 +107,9 @@ static enum form form_of_json(const char *s, size_t len)
 {
 	if (*s == '{' && first_key(s, len, "rocprofiler-sdk-tool"))
 		return FORM_ROCPROF;
+	if (*s == '[' && (first_key(s, len, "children") || first_key(s, len, "frame") ||
+			  first_key(s, len, "metrics")))
+		return FORM_PROTON;
 	return FORM_JSON;
 }
 
@@ -116,6 +121,8 @@ static enum form form_of(const char *s, size_t len, const char *path)
 		return FORM_EMPTY;
 	if (len >= 16 && !memcmp(s, "SQLite format 3", 16))
 		return FORM_SQLITE;
+	if (len >= 4 && !memcmp(s, "PAR1", 4))
+		return FORM_PARQUET;
 	if (perfetto_is(s, len))
 		return FORM_PERFETTO;
 	if ((n > 3 && !strcmp(path + n - 3, ".pb")) || (n > 6 && !strcmp(path + n - 6, ".pb.gz")))
@@ -130,19 +137,38 @@ static enum form form_of(const char *s, size_t len, const char *path)
 	return s[0] == '\n' ? FORM_XPLANE : FORM_NONE;
 }
 
+/* Formats that are known, but whose content is no trace that aon could read: what to give it. */
+static int refuse(const struct importing *im, enum form form)
+{
+	static const char *const whys[] = {
+		[FORM_EMPTY] = "empty",
+		[FORM_PROTON] =
+			"not a trace: sums of Triton's Proton, which have no times; record with "
+			"proton.start(NAME, data=\"trace\") and give aon NAME.chrome_trace",
+		[FORM_PARQUET] =
+			"a parquet file, which aon does not read; export the nsys report as "
+			"SQLite: nsys export --type sqlite REPORT.nsys-rep",
+		[FORM_NONE] = "not a trace (expected Chrome or Kineto JSON, an nsys sqlite export, "
+			      "rocprofv3's JSON or rocpd, a Perfetto trace, or XPlane)",
+	};
+
+	return import_say(im->why, form == FORM_EMPTY ? -ENODATA : -EMEDIUMTYPE, "%s: %s", im->path,
+			  whys[form]);
+}
+
 static int import_source(const struct importing *im, struct source *src, bool file)
 {
 	const char *s = "";
 	ssize_t n = source_peek(src, &s);
+	enum form form;
 
 	if (n < 0)
 		return import_say(im->why, n == -EBADMSG ? -EMEDIUMTYPE : (int)n, "%s: %s",
 				  im->path, n == -EBADMSG ? source_why(src) : strerror((int)-n));
-	switch (form_of(s, (size_t)n, im->path)) {
+	form = form_of(s, (size_t)n, im->path);
+	switch (form) {
 	case FORM_JSON:
 		return kineto_import(im, src);
-	case FORM_EMPTY:
-		return import_say(im->why, -ENODATA, "%s: empty", im->path);
 	case FORM_ROCPROF:
 		return rocprof_import(im, src);
 	case FORM_SQLITE:
@@ -152,10 +178,7 @@ static int import_source(const struct importing *im, struct source *src, bool fi
 	case FORM_XPLANE:
 		return xplane_import(im, src);
 	default:
-		return import_say(im->why, -EMEDIUMTYPE,
-				  "%s: not a trace (expected Chrome or Kineto JSON, an nsys sqlite "
-				  "export, rocprofv3's JSON or rocpd, a Perfetto trace, or XPlane)",
-				  im->path);
+		return refuse(im, form);
 	}
 }
 

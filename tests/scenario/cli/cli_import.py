@@ -122,6 +122,11 @@ def damage(place):
         "text": (b"hello\n" * 9, "not a trace"),
         "other JSON": (b'{"a": 1}', "not a trace"),
         "an execution trace": (b'{"schema": "1.0.1", "nodes": [{"id": 1}]}', "execution trace"),
+        "sums of Proton": (b'[{"children": [{"children": [], "frame": {"name": "k", "type": "function"}, '
+                           b'"metrics": {"count": 1, "device_id": "0", "device_type": "CUDA", "time (ns)": 5}}],'
+                           b'"frame": {"name": "ROOT", "type": "function"}, "metrics": {}}, {"CUDA": {}}]',
+                           'data="trace"'),
+        "parquet": (b"PAR1" + bytes(40) + b"PAR1", "--type sqlite"),
         "another's SQLite": (None, "no export of Nsight Systems"),
         "random bytes": (bytes(range(7, 256)), "not a trace"),
     }
@@ -190,6 +195,21 @@ def dialects(place):
        e["[memory] allocated"][3] == "1024", "memory rows are allocations and what is held then")
     ok(e["gpu: util"][3] == "2" and e["gpu: eff"][7] == "2", "each series of a counter is one")
     ok(f["rows"] == 18 and f["left"] == 3 and f["lost"] == 0, "arrows and notes are left, not lost", f)
+
+
+def proton(place):
+    """As Triton's Proton writes it: a document in each line, kernels by stream or by a name."""
+    path = place.path / "proton.chrome_trace"
+    docs = [{"displayTimeUnit": "us", "traceEvents": [
+        {"name": "matmul", "cat": "kernel", "ph": "X", "ts": 1.5 + 10 * i, "dur": 4.25, **where,
+         "args": {"call_stack": ["ROOT", "step", "matmul"]}} for i in range(3)]}
+        for where in ({"tid": 7}, {"tid": "kernels", "pid": 0})]
+    path.write_text("\n".join(map(json.dumps, docs)) + "\n")
+    code, d, err = dump(path)
+    ok(code == 0 and d["kinds"] == {"kernel": [6, 25500]} and all("device" in x for x in d["lanes"]),
+       "kernels of Proton's Chrome traces are GPU work", f"{d} {err}")
+    r = aon(place, "report", path)
+    ok(r.returncode == 0 and b"matmul" in r.stdout, "aon report shows them", r.stderr + r.stdout)
 
 
 def jax(place):
@@ -263,6 +283,7 @@ def main():
         damage(place)
         dialects(place)
         jax(place)
+        proton(place)
         names(place)
         bar(place)
         interrupted(place)
