@@ -88,6 +88,7 @@ enum form {
 	FORM_JSON,
 	FORM_ROCPROF,
 	FORM_PROTON,
+	FORM_ET,
 	FORM_SQLITE,
 	FORM_XPLANE,
 	FORM_PERFETTO,
@@ -107,6 +108,8 @@ static enum form form_of_json(const char *s, size_t len)
 {
 	if (*s == '{' && first_key(s, len, "rocprofiler-sdk-tool"))
 		return FORM_ROCPROF;
+	if (*s == '{' && first_key(s, len, "schema") && memmem(s, len, "\"nodes\"", 7))
+		return FORM_ET;
 	if (*s == '[' && (first_key(s, len, "children") || first_key(s, len, "frame") ||
 			  first_key(s, len, "metrics")))
 		return FORM_PROTON;
@@ -171,6 +174,8 @@ static int import_source(const struct importing *im, struct source *src, bool fi
 		return kineto_import(im, src);
 	case FORM_ROCPROF:
 		return rocprof_import(im, src);
+	case FORM_ET:
+		return et_import(im, src);
 	case FORM_SQLITE:
 		return sqlite_import(im, src, file && !source_gzip(src));
 	case FORM_PERFETTO:
@@ -182,7 +187,7 @@ static int import_source(const struct importing *im, struct source *src, bool fi
 	}
 }
 
-/* A file that gave nothing leaves no row behind; what it named stays, unused. */
+/* A file that gave nothing, or (1) only added to others, leaves no row behind; what it named stays. */
 static int settle(struct trace *t, const struct importing *im, int err)
 {
 	struct trace_file *f = importing_file(im);
@@ -190,7 +195,7 @@ static int settle(struct trace *t, const struct importing *im, int err)
 	if (err) {
 		free(f->path);
 		t->files--;
-		return err;
+		return err < 0 ? err : 0;
 	}
 	if (f->rank == TRACE_NO_RANK)
 		f->rank = rank_of_name(im->path);
