@@ -54,29 +54,18 @@ static int index_ops(struct et *x)
 	return 0;
 }
 
-static bool member(struct json_tok obj, const char *name, struct json_tok *out)
-{
-	const char *p = obj.s + 1;
-	struct json_tok key;
-
-	while (*obj.s == '{' && json_pair(&p, obj.s + obj.len, &key, out))
-		if (json_tok_is(key, name))
-			return true;
-	return false;
-}
-
 static bool rf_id(struct json_tok node, int64_t *id)
 {
 	struct json_tok attrs, a, v;
 	const char *p;
 
-	if (member(node, "rf_id", &v))
+	if (json_in_member(node, "rf_id", &v))
 		return json_tok_i64(v, id);
-	if (!member(node, "attrs", &attrs) || *attrs.s != '[')
+	if (!json_in_member(node, "attrs", &attrs) || *attrs.s != '[')
 		return false;
 	for (p = attrs.s + 1; json_item(&p, attrs.s + attrs.len, &a);)
-		if (member(a, "name", &v) && json_tok_is(json_tok_text(v), "rf_id"))
-			return member(a, "value", &v) && json_tok_i64(v, id);
+		if (json_in_member(a, "name", &v) && json_tok_is(json_tok_text(v), "rf_id"))
+			return json_in_member(a, "value", &v) && json_tok_i64(v, id);
 	return false;
 }
 
@@ -135,16 +124,18 @@ static int node(struct et *x, struct json_tok v)
 	int64_t rf;
 	int err;
 
-	if (!member(v, "name", &name) || !rf_id(v, &rf) || rf <= 0 || rf > UINT32_MAX ||
-	    !map_get(&x->op, (uint64_t)rf) || !member(v, "inputs", &in))
+	if (!json_in_member(v, "name", &name) || !rf_id(v, &rf) || rf <= 0 || rf > UINT32_MAX ||
+	    !map_get(&x->op, (uint64_t)rf) || !json_in_member(v, "inputs", &in))
 		return 0;
-	if (*in.s == '{' ? !member(in, "shapes", &shapes) || !member(in, "types", &types)
-			 : !member(v, "input_shapes", &shapes) || !member(v, "input_types", &types))
+	if (*in.s == '{'
+		    ? !json_in_member(in, "shapes", &shapes) || !json_in_member(in, "types", &types)
+		    : !json_in_member(v, "input_shapes", &shapes) ||
+			      !json_in_member(v, "input_types", &types))
 		return 0;
 	if (*in.s == '[')
 		values = in;
 	else
-		(void)member(in, "values", &values);
+		(void)json_in_member(in, "values", &values);
 	x->k->row.have = 1ull << F_NAME | (values.len ? 1ull << F_CONCRETE : 0);
 	x->k->row.val[F_NAME] = name;
 	x->k->row.val[F_CONCRETE] = values;

@@ -225,3 +225,14 @@ int json_in_value(struct json_in *in, struct json_tok *value)
 	in->p += q - in->p;
 	return 1;
 }
+
+bool json_in_member(struct json_tok obj, const char *name, struct json_tok *value)
+{
+	const char *p = obj.s + 1;
+	struct json_tok key;
+
+	while (obj.len && *obj.s == '{' && json_pair(&p, obj.s + obj.len, &key, value))
+		if (json_tok_is(key, name))
+			return true;
+	return false;
+}

@@ -45,6 +45,9 @@ int json_in_item(struct json_in *in);                       /* at the value then
 /* Consumes a value that is seen as a whole, until the next call. Also -EMSGSIZE: it is too large. */
 int json_in_value(struct json_in *in, struct json_tok *value);
 
+/* The value of a key of an object that is whole; false: it has none, or is no object. */
+bool json_in_member(struct json_tok obj, const char *name, struct json_tok *value);
+
 static inline uint64_t json_in_at(const struct json_in *in)
 {
 	return in->at + (uint64_t)(in->p - in->buf);

@@ -63,24 +63,13 @@ static int name_of(struct rocprof *k, struct json_tok t, uint32_t *id)
 	return trace_name(k->r.t, k->text, len, id);
 }
 
-static bool member(struct json_tok obj, const char *name, struct json_tok *out)
-{
-	const char *p = obj.s + 1;
-	struct json_tok key;
-
-	while (*obj.s == '{' && json_pair(&p, obj.s + obj.len, &key, out))
-		if (json_tok_is(key, name))
-			return true;
-	return false;
-}
-
 /* {"handle": 3} of a newer version, 3 of an older one. */
 static int64_t number(struct json_tok v, const char *inside)
 {
 	struct json_tok in = v;
 	int64_t n;
 
-	if (*v.s == '{' && !member(v, inside, &in))
+	if (*v.s == '{' && !json_in_member(v, inside, &in))
 		return 0;
 	return json_tok_i64(in, &n) && n > 0 ? n : 0;
 }
@@ -91,7 +80,7 @@ static void sizes(struct json_tok v, uint32_t out[3])
 
 	for (int i = 0; i < 3; i++) {
 		struct json_tok t = v;
-		int64_t n = member(v, axes[i], &t) ? number(t, "") : 0;
+		int64_t n = json_in_member(v, axes[i], &t) ? number(t, "") : 0;
 
 		out[i] = n <= UINT32_MAX ? (uint32_t)n : 0;
 	}
@@ -306,11 +295,11 @@ static int read_kind(struct rocprof *k, struct json_tok v)
 		return 0;
 	k->kinds++;
 	*kind = (struct kind){ "", NULL, 0 };
-	if (member(v, "kind", &name)) {
+	if (json_in_member(v, "kind", &name)) {
 		name = json_tok_text(name);
 		kind->name[json_tok_unescape(kind->name, sizeof(kind->name) - 1, name)] = '\0';
 	}
-	if (!member(v, "operations", &ops) || *ops.s != '[')
+	if (!json_in_member(v, "operations", &ops) || *ops.s != '[')
 		return 0;
 	for (p = ops.s + 1; !err && json_item(&p, ops.s + ops.len, &op);) {
 		if (vec_more(&kind->op, kind->ops, sizeof(*kind->op)) < 0)
@@ -328,7 +317,8 @@ static int read_message(struct rocprof *k, struct json_tok v)
 	uint32_t name;
 	int err;
 
-	if (!member(v, "key", &key) || !json_tok_i64(key, &corr) || !member(v, "value", &text))
+	if (!json_in_member(v, "key", &key) || !json_tok_i64(key, &corr) ||
+	    !json_in_member(v, "value", &text))
 		return 0;
 	err = name_of(k, text, &name);
 	return err ? err : map_put(&k->message, (uint64_t)corr, (uint64_t)name + 1);
@@ -342,10 +332,10 @@ static int read_symbol(struct rocprof *k, struct json_tok v)
 	uint32_t name;
 	int err;
 
-	if (!member(v, "kernel_id", &id))
+	if (!json_in_member(v, "kernel_id", &id))
 		return 0;
 	for (size_t i = 0; i < 3 && text.len <= 2; i++)
-		if (!member(v, names[i], &text))
+		if (!json_in_member(v, names[i], &text))
 			text.len = 0;
 	err = name_of(k, text, &name);
 	return err ? err : map_put(&k->kernel, (uint64_t)number(id, ""), (uint64_t)name + 1);
@@ -357,16 +347,17 @@ static int read_agent(struct rocprof *k, struct json_tok v)
 	struct json_tok t;
 	int err = 0;
 
-	if (!member(v, "id", &t))
+	if (!json_in_member(v, "id", &t))
 		return 0;
 	a.id = (uint64_t)number(t, "handle");
-	a.gpu = member(v, "type", &t) && number(t, "") == GPU_AGENT;
-	if (member(v, "gpu_index", &t) || member(v, "logical_node_type_id", &t))
+	a.gpu = json_in_member(v, "type", &t) && number(t, "") == GPU_AGENT;
+	if (json_in_member(v, "gpu_index", &t) || json_in_member(v, "logical_node_type_id", &t))
 		a.index = (uint32_t)number(t, "");
-	if (member(v, "cu_count", &t))
+	if (json_in_member(v, "cu_count", &t))
 		a.units = (uint32_t)number(t, "");
 	/* "gfx942" where the driver does not say what it is sold as. */
-	if ((member(v, "product_name", &t) && json_tok_text(t).len) || member(v, "name", &t))
+	if ((json_in_member(v, "product_name", &t) && json_tok_text(t).len) ||
+	    json_in_member(v, "name", &t))
 		err = name_of(k, t, &a.name);
 	return err ? err : rocm_agent_add(&k->r, &a);
 }
@@ -379,14 +370,15 @@ static int read_metadata(struct rocprof *k, struct json_tok v)
 	int err;
 
 	err = trace_process(k->r.t, k->r.im->file,
-			    member(v, "pid", &t) ? (uint64_t)number(t, "") : 0, &k->r.process);
+			    json_in_member(v, "pid", &t) ? (uint64_t)number(t, "") : 0,
+			    &k->r.process);
 	k->process = !err;
-	if (!err && member(v, "command", &t) && *t.s == '[') {
+	if (!err && json_in_member(v, "command", &t) && *t.s == '[') {
 		p = t.s + 1;
 		if (json_item(&p, t.s + t.len, &first))
 			err = name_of(k, first, &k->r.t->process[k->r.process].name);
 	}
-	if (!err && member(v, "node", &t) && member(t, "hostname", &first))
+	if (!err && json_in_member(v, "node", &t) && json_in_member(t, "hostname", &first))
 		err = name_of(k, first, &k->r.t->process[k->r.process].node);
 	return err;
 }
