@@ -177,11 +177,21 @@ def damage(place):
        "a trace without events that aon knows is refused", r.stderr)
 
 
+def lookalike(place):
+    """JSON behind an empty line begins with the byte that a packet begins with."""
+    path = place.path / "like.json"
+    path.write_text("\n  " + json.dumps({"traceEvents": [
+        {"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1, "dur": 2}]}, indent=2))
+    code, d, err = dump(path)
+    ok(code == 0 and d["kinds"] == {"kernel": [1, 2000]}, "JSON is not taken for packets", f"{d} {err}")
+
+
 def main():
     root = data()
     with Place() as place:
         other_writers(place)
         damage(place)
+        lookalike(place)
         path = place.path / "others.pftrace"
         path.write_bytes(others())
         for args in (("why", path), ("report", path)):

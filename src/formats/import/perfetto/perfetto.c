@@ -500,21 +500,56 @@ int perfetto_import(const struct importing *im, struct source *src)
 	return err;
 }
 
-/* Packets have fields that a plane of XPlane has not, whose message begins with the same byte. */
+/* 1: a field that only a packet has, 0: one that says nothing, -1: no packet's. */
+static int sign(const struct pb_field *f)
+{
+	switch (f->num) {
+	case 8:
+	case 10:
+	case 13:
+	case 41:
+	case 58:
+		return f->wire == 0 ? 1 : -1;
+	case 11:
+	case 12:
+	case 33:
+	case 36:
+	case 50:
+	case 53:
+	case 59:
+	case 60:
+		return f->wire == 2 ? 1 : -1;
+	default:
+		return f->num < 1000 ? 0 : -1;
+	}
+}
+
+/*
+ * XPlane begins with the same byte, but a plane has none of these fields; so does JSON after an empty
+ * line, whose text is not a whole packet with another one behind it.
+ */
 bool perfetto_is(const char *s, size_t len)
 {
 	struct pb in = { (const uint8_t *)s, (const uint8_t *)s + len, false };
 	struct pb_field f, g;
 
 	while (pb_next(&in, &f) || pb_rest(&in, &f)) {
+		bool whole = !in.bad;
+		int seen = 0;
+
 		if (f.num != 1 || f.wire != 2)
 			return false;
-		while (pb_next(&f.data, &g))
-			if (g.num == 8 || (g.num >= 10 && g.num <= 13) || g.num == 33 ||
-			    g.num == 36 || (g.num >= 41 && g.num < 200))
-				return true;
-		if (in.bad)
+		while (pb_next(&f.data, &g)) {
+			int is = sign(&g);
+
+			if (is < 0)
+				return false;
+			seen |= is;
+		}
+		if (whole && (f.data.bad || (in.p < in.end && *in.p != '\n')))
 			return false;
+		if (seen || !whole)
+			return seen;
 	}
 	return false;
 }
