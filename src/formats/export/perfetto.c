@@ -37,13 +37,13 @@ enum { T_PROCESS = 1, T_TRACK, T_COUNTER, T_DEVICE, T_STEPS };
 enum {
 	A_NONE,
 #define ANNOTATION(ID, text) A_##ID,
-#include "export/annotation.tbl.h"
+#include "model/annotation.tbl.h"
 };
 
 static const char *const annotations[] = {
 	[A_NONE] = NULL,
 #define ANNOTATION(ID, text) [A_##ID] = text,
-#include "export/annotation.tbl.h"
+#include "model/annotation.tbl.h"
 };
 
 /* One track: the ends of the slices that are open on it. */
@@ -270,6 +270,20 @@ static void note_comm(const struct perfetto *p, const struct event *ev)
 	note_u64(e, A_BYTES_OUT, c->bytes_out);
 }
 
+/* Whose it is; of an operator its shapes, and which pass it is of. */
+static void note_range(const struct perfetto *p, const struct event *ev)
+{
+	uint32_t shapes = trace_op_shapes(ev);
+	uint64_t pass = ev->b & ((1ull << 33) - 1);
+
+	if (ev->a)
+		note_u64(p->m, A_RANGE, ev->a);
+	if (shapes)
+		note_text(p->m, A_SHAPES, walk_name(p->w, shapes));
+	if (pass)
+		note_u64(p->m, A_PASS, pass);
+}
+
 static void note_all(const struct perfetto *p, const struct event *ev)
 {
 	struct pb_out *e = p->m;
@@ -291,8 +305,18 @@ static void note_all(const struct perfetto *p, const struct event *ev)
 		note_u64(e, A_CONTEXT, t->track[ev->track].context);
 	if (ev->kind == EVENT_COLLECTIVE)
 		note_u64(e, A_SEQUENCE, ev->b);
-	if (ev->kind == EVENT_STEP)
+	if (ev->kind == EVENT_STEP) {
 		note_u64(e, A_STEP, ev->a);
+		note_u64(e, A_THREAD, t->track[ev->track].stream);
+	}
+	if (ev->kind == EVENT_RANGE)
+		note_range(p, ev);
+	if (ev->kind == EVENT_COPY && ev->b & TRACE_PAGEABLE)
+		note_u64(e, A_PAGEABLE, 1);
+	if (ev->kind == EVENT_ALLOC) {
+		note_u64(e, A_ADDRESS, ev->b);
+		note_u64(e, A_FREED, ev->flags >> EVENT_COPY_SHIFT == 2);
+	}
 	if (ev->kind == EVENT_SYNC && ev->a)
 		note_u64(e, A_WAITS_FOR, ev->a - 1);
 	note_comm(p, ev);

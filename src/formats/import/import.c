@@ -82,7 +82,39 @@ static int32_t rank_of_name(const char *path)
 	return TRACE_NO_RANK;
 }
 
-enum form { FORM_NONE, FORM_EMPTY, FORM_JSON, FORM_SQLITE, FORM_XPLANE };
+enum form {
+	FORM_NONE,
+	FORM_EMPTY,
+	FORM_JSON,
+	FORM_ROCPROF,
+	FORM_PROTON,
+	FORM_ET,
+	FORM_SQLITE,
+	FORM_XPLANE,
+	FORM_PERFETTO,
+	FORM_PARQUET,
+};
+
+/* The first key of the object, or of the first object of the array, at s. */
+static bool first_key(const char *s, size_t len, const char *key)
+{
+	const char *end = s + len, *p = memchr(s, '"', len);
+	size_t n = strlen(key);
+
+	return p && (size_t)(end - p) > n + 1 && !memcmp(p + 1, key, n) && p[n + 1] == '"';
+}
+
+static enum form form_of_json(const char *s, size_t len)
+{
+	if (*s == '{' && first_key(s, len, "rocprofiler-sdk-tool"))
+		return FORM_ROCPROF;
+	if (*s == '{' && first_key(s, len, "schema") && memmem(s, len, "\"nodes\"", 7))
+		return FORM_ET;
+	if (*s == '[' && (first_key(s, len, "children") || first_key(s, len, "frame") ||
+			  first_key(s, len, "metrics")))
+		return FORM_PROTON;
+	return FORM_JSON;
+}
 
 static enum form form_of(const char *s, size_t len, const char *path)
 {
@@ -92,6 +124,10 @@ static enum form form_of(const char *s, size_t len, const char *path)
 		return FORM_EMPTY;
 	if (len >= 16 && !memcmp(s, "SQLite format 3", 16))
 		return FORM_SQLITE;
+	if (len >= 4 && !memcmp(s, "PAR1", 4))
+		return FORM_PARQUET;
+	if (perfetto_is(s, len))
+		return FORM_PERFETTO;
 	if ((n > 3 && !strcmp(path + n - 3, ".pb")) || (n > 6 && !strcmp(path + n - 6, ".pb.gz")))
 		return FORM_XPLANE;
 	if (len >= 3 && !memcmp(s, "\xef\xbb\xbf", 3))
@@ -100,36 +136,58 @@ static enum form form_of(const char *s, size_t len, const char *path)
 		i++;
 	/* A newline is also the tag of XSpace.planes: then a length and a plane's id or name. */
 	if (i < len && (s[i] == '{' || s[i] == '[' || s[i] == '/'))
-		return FORM_JSON;
+		return form_of_json(s + i, len - i);
 	return s[0] == '\n' ? FORM_XPLANE : FORM_NONE;
+}
+
+/* Formats that are known, but whose content is no trace that aon could read: what to give it. */
+static int refuse(const struct importing *im, enum form form)
+{
+	static const char *const whys[] = {
+		[FORM_EMPTY] = "empty",
+		[FORM_PROTON] =
+			"not a trace: sums of Triton's Proton, which have no times; record with "
+			"proton.start(NAME, data=\"trace\") and give aon NAME.chrome_trace",
+		[FORM_PARQUET] =
+			"a parquet file, which aon does not read; export the nsys report as "
+			"SQLite: nsys export --type sqlite REPORT.nsys-rep",
+		[FORM_NONE] = "not a trace (expected Chrome or Kineto JSON, an nsys sqlite export, "
+			      "rocprofv3's JSON or rocpd, a Perfetto trace, or XPlane)",
+	};
+
+	return import_say(im->why, form == FORM_EMPTY ? -ENODATA : -EMEDIUMTYPE, "%s: %s", im->path,
+			  whys[form]);
 }
 
 static int import_source(const struct importing *im, struct source *src, bool file)
 {
 	const char *s = "";
 	ssize_t n = source_peek(src, &s);
+	enum form form;
 
 	if (n < 0)
 		return import_say(im->why, n == -EBADMSG ? -EMEDIUMTYPE : (int)n, "%s: %s",
 				  im->path, n == -EBADMSG ? source_why(src) : strerror((int)-n));
-	switch (form_of(s, (size_t)n, im->path)) {
+	form = form_of(s, (size_t)n, im->path);
+	switch (form) {
 	case FORM_JSON:
 		return kineto_import(im, src);
-	case FORM_EMPTY:
-		return import_say(im->why, -ENODATA, "%s: empty", im->path);
+	case FORM_ROCPROF:
+		return rocprof_import(im, src);
+	case FORM_ET:
+		return et_import(im, src);
 	case FORM_SQLITE:
-		return nsys_import(im, src, file && !source_gzip(src));
+		return sqlite_import(im, src, file && !source_gzip(src));
+	case FORM_PERFETTO:
+		return perfetto_import(im, src);
 	case FORM_XPLANE:
 		return xplane_import(im, src);
 	default:
-		return import_say(im->why, -EMEDIUMTYPE,
-				  "%s: not a trace (expected Chrome or Kineto JSON, an nsys sqlite "
-				  "export, or XPlane)",
-				  im->path);
+		return refuse(im, form);
 	}
 }
 
-/* A file that gave nothing leaves no row behind; what it named stays, unused. */
+/* A file that gave nothing, or (1) only added to others, leaves no row behind; what it named stays. */
 static int settle(struct trace *t, const struct importing *im, int err)
 {
 	struct trace_file *f = importing_file(im);
@@ -137,7 +195,7 @@ static int settle(struct trace *t, const struct importing *im, int err)
 	if (err) {
 		free(f->path);
 		t->files--;
-		return err;
+		return err < 0 ? err : 0;
 	}
 	if (f->rank == TRACE_NO_RANK)
 		f->rank = rank_of_name(im->path);

@@ -2,8 +2,7 @@
 /*
  * import.h - traces of other tools into a struct trace.
  *
- * Formats are recognized by content, not by name: Chrome / Kineto JSON (plain or gzip), Nsight
- * Systems' sqlite exports, XPlane. The intact part of a damaged file is imported; trace_file says
+ * Formats are recognized by content, not by name (docs/import.md lists them). The intact part of a damaged file is imported; trace_file says
  * where the damage begins.
  */
 #pragma once

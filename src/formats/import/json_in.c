@@ -162,3 +162,77 @@ int json_in_next(struct json_in *in)
 		}
 	}
 }
+
+int json_in_enter(struct json_in *in, char bracket)
+{
+	int c = json_in_next(in);
+
+	if (c != bracket)
+		return c < 0 ? -ENODATA : -EBADMSG;
+	in->p++;
+	return 1;
+}
+
+int json_in_item(struct json_in *in)
+{
+	int c = json_in_next(in);
+
+	if (c < 0)
+		return -ENODATA;
+	if (c != ']' && c != '}')
+		return 1;
+	in->p++;
+	return 0;
+}
+
+int json_in_key(struct json_in *in, char *key, size_t cap)
+{
+	struct json_tok k;
+	const char *v;
+	int r = json_in_item(in);
+
+	if (r <= 0)
+		return r;
+	while ((v = json_key(in->p, in->end, &k)) && v >= in->end) {
+		r = json_in_more(in);
+		if (r <= 0)
+			return r < 0 && r != -EMSGSIZE ? r : -ENODATA;
+	}
+	if (!v)
+		return -EBADMSG;
+	k.len = k.len < cap ? k.len : cap - 1;
+	memcpy(key, k.s, k.len);
+	key[k.len] = '\0';
+	in->p += v - in->p;
+	return 1;
+}
+
+int json_in_value(struct json_in *in, struct json_tok *value)
+{
+	const char *q;
+	int c = json_in_next(in), r;
+
+	if (c < 0)
+		return -ENODATA;
+	while ((q = json_skip(in->p, in->end)) && q > in->end) {
+		r = json_in_more(in);
+		if (r <= 0)
+			return r < 0 ? r : -ENODATA;
+	}
+	if (!q)
+		return -EBADMSG;
+	*value = (struct json_tok){ in->p, (size_t)(q - in->p) };
+	in->p += q - in->p;
+	return 1;
+}
+
+bool json_in_member(struct json_tok obj, const char *name, struct json_tok *value)
+{
+	const char *p = obj.s + 1;
+	struct json_tok key;
+
+	while (obj.len && *obj.s == '{' && json_pair(&p, obj.s + obj.len, &key, value))
+		if (json_tok_is(key, name))
+			return true;
+	return false;
+}

@@ -35,6 +35,19 @@ int json_in_skip(struct json_in *in);
 /* The next byte that is not space, comma or comment, without consuming it; -1: the end. */
 int json_in_next(struct json_in *in);
 
+/*
+ * A document that is larger than any window, step by step. 1: there is one. 0: the object or array
+ * has ended, and is consumed. -ENODATA: the text ended. -EBADMSG: this is not JSON.
+ */
+int json_in_enter(struct json_in *in, char bracket);        /* consumes it */
+int json_in_key(struct json_in *in, char *key, size_t cap); /* at the value then; cut to cap */
+int json_in_item(struct json_in *in);                       /* at the value then */
+/* Consumes a value that is seen as a whole, until the next call. Also -EMSGSIZE: it is too large. */
+int json_in_value(struct json_in *in, struct json_tok *value);
+
+/* The value of a key of an object that is whole; false: it has none, or is no object. */
+bool json_in_member(struct json_tok obj, const char *name, struct json_tok *value);
+
 static inline uint64_t json_in_at(const struct json_in *in)
 {
 	return in->at + (uint64_t)(in->p - in->buf);

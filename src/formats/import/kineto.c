@@ -361,7 +361,8 @@ static int verdict(const struct doc *d, int err)
 	if (d->schema && d->nodes)
 		return import_say(im->why, -EMEDIUMTYPE,
 				  "%s: not a trace: a PyTorch execution trace, which has no times; "
-				  "import the profiler's trace (*.pt.trace.json) of the same run",
+				  "give aon what torch.profiler wrote of the same run "
+				  "(*.pt.trace.json), recorded with record_shapes=True for shapes",
 				  im->path);
 	if (f->broke_at != UINT64_MAX)
 		return import_say(im->why, -EMEDIUMTYPE, "%s: not a trace: %s", im->path, f->why);

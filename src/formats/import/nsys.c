@@ -1,21 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nsys.c - opens an nsys export and walks its tables.
+ * nsys.c - walks the tables of an nsys export.
  *
- * The file is untrusted: it is opened read-only and as immutable, only real tables are read (no
- * views, no virtual tables), and the columns of each are checked first.
+ * The file is untrusted: only real tables are read (no views, no virtual tables), and the columns of
+ * each are checked first.
  */
 #include "import/nsys.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/vec.h"
 
-#define STRING_MAX  (16 << 20)
 #define ROWS_A_LOOK 65536u
 #define PROCESS_MAX 65536u
 
@@ -72,16 +70,8 @@ static int select_text(struct nsys *n, const struct nsys_table *t, char *out, si
 	unsigned have = 0; /* bit by column */
 	size_t len = (size_t)snprintf(out, cap, "SELECT ");
 
-	snprintf(sql, sizeof(sql),
-		 "SELECT 1 FROM sqlite_schema WHERE name='%s' AND sql LIKE 'CREATE TABLE%%'",
-		 t->name);
-	if (sqlite3_prepare_v2(n->db, sql, -1, &s, NULL) != SQLITE_OK)
+	if (!sqlite_in_table(n->db, t->name))
 		return 0;
-	have = sqlite3_step(s) == SQLITE_ROW;
-	sqlite3_finalize(s);
-	if (!have)
-		return 0;
-	have = 0;
 	snprintf(sql, sizeof(sql), "PRAGMA table_info(%s)", t->name);
 	if (sqlite3_prepare_v2(n->db, sql, -1, &s, NULL) != SQLITE_OK)
 		return 0;
@@ -176,80 +166,10 @@ static void find_bias(struct nsys *n)
 
 /* --- the file --- */
 
-static int open_path(struct nsys *n, const char *path)
-{
-	char uri[PATH_MAX + 64];
-	size_t len = (size_t)snprintf(uri, sizeof(uri), "file:");
-
-	for (; *path && len < PATH_MAX; path++)
-		len += (size_t)snprintf(uri + len, sizeof(uri) - len,
-					strchr("?#%", *path) ? "%%%02X" : "%c",
-					(unsigned char)*path);
-	if (*path)
-		return -ENAMETOOLONG;
-	snprintf(uri + len, sizeof(uri) - len, "?immutable=1");
-	return sqlite3_open_v2(uri, &n->db,
-			       SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX,
-			       NULL) == SQLITE_OK
-		       ? 0
-		       : -EIO;
-}
-
-static int open_bytes(struct nsys *n, char *bytes, size_t len)
-{
-	if (sqlite3_open_v2(":memory:", &n->db, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX,
-			    NULL) != SQLITE_OK)
-		return -EIO;
-	/* A head that says it has a log would make SQLite look for one. */
-	if (len > 20)
-		bytes[18] = bytes[19] = 1;
-	return sqlite3_deserialize(n->db, "main", (unsigned char *)bytes, (sqlite3_int64)len,
-				   (sqlite3_int64)len, SQLITE_DESERIALIZE_READONLY) == SQLITE_OK
-		       ? 0
-		       : -EIO;
-}
-
-static int is_export(struct nsys *n)
-{
-	sqlite3_stmt *s = NULL;
-	int found = 0;
-
-	if (sqlite3_prepare_v2(
-		    n->db,
-		    "SELECT 1 FROM sqlite_schema WHERE type='table' AND (name LIKE "
-		    "'CUPTI_ACTIVITY_KIND_%' OR name='NVTX_EVENTS' OR name='META_DATA_EXPORT')",
-		    -1, &s, NULL) != SQLITE_OK)
-		return import_say(n->im->why, -EMEDIUMTYPE, "%s: cannot be read: %s", n->im->path,
-				  sqlite3_errmsg(n->db));
-	found = sqlite3_step(s) == SQLITE_ROW;
-	sqlite3_finalize(s);
-	if (found)
-		return 0;
-	return import_say(
-		n->im->why, -EMEDIUMTYPE,
-		"%s: an SQLite file, but no export of Nsight Systems (made by: nsys export "
-		"--type sqlite)",
-		n->im->path);
-}
-
 static int read_all(struct nsys *n, uint64_t size)
 {
-	int err;
+	int err = 0;
 
-	sqlite3_limit(n->db, SQLITE_LIMIT_LENGTH, STRING_MAX);
-	sqlite3_db_config(n->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-	sqlite3_db_config(n->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
-	sqlite3_exec(n->db, "PRAGMA cell_size_check=1;PRAGMA temp_store=2", NULL, NULL, NULL);
-	err = is_export(n);
-	if (err && sqlite3_errcode(n->db) == SQLITE_CORRUPT) {
-		/* SQLite refuses a file that is shorter than its head says, except for repairs. */
-		sqlite3_db_config(n->db, SQLITE_DBCONFIG_DEFENSIVE, 0, NULL);
-		sqlite3_exec(n->db, "PRAGMA writable_schema=ON", NULL, NULL, NULL);
-		err = is_export(n);
-		import_broke(n->im, size, "cut short at byte %llu", (unsigned long long)size);
-	}
-	if (err)
-		return err;
 	if (sqlite3_prepare_v2(n->db, "SELECT value FROM StringIds WHERE id=?1", -1, &n->string,
 			       NULL) != SQLITE_OK)
 		n->string = NULL;
@@ -268,27 +188,16 @@ static int read_all(struct nsys *n, uint64_t size)
 	return err;
 }
 
-int nsys_import(const struct importing *im, struct source *src, bool file)
+int nsys_import(const struct importing *im, sqlite3 *db, uint64_t size)
 {
-	struct nsys n = {
-		.im = im, .t = im->t, .first_device = im->t->devices, .first_track = im->t->tracks
-	};
-	char *bytes = NULL;
-	size_t len = 0;
-	int err = 0;
+	struct nsys n = { .im = im,
+			  .t = im->t,
+			  .db = db,
+			  .first_device = im->t->devices,
+			  .first_track = im->t->tracks };
+	int err = read_all(&n, size);
 
-	if (!file)
-		err = source_all(src, &bytes, &len);
-	if (!err)
-		err = file ? open_path(&n, im->path) : open_bytes(&n, bytes, len);
-	if (err)
-		err = import_say(im->why, err, "%s: cannot be opened: %s", im->path,
-				 n.db ? sqlite3_errmsg(n.db) : strerror(-err));
-	else
-		err = read_all(&n, source_size(src));
 	sqlite3_finalize(n.string);
-	sqlite3_close(n.db);
-	free(bytes);
 	map_fini(&n.strings);
 	free(n.process);
 	return err;

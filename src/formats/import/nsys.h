@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nsys.h - the reader of Nsight Systems' sqlite exports, in two parts: nsys.c opens the file and
- * walks its tables, nsys_row.c makes events of their rows.
+ * nsys.h - the reader of Nsight Systems' sqlite exports, in two parts: nsys.c walks the tables,
+ * nsys_row.c makes events of their rows.
  */
 #pragma once
 
-#include <sqlite3.h>
-
 #include "base/map.h"
-#include "import/priv.h"
+#include "import/sqlite_in.h"
 
 #define NSYS_COLS 20
 

@@ -34,5 +34,10 @@ uint8_t import_copy(const char *s, size_t len, uint64_t *b);
 
 int kineto_import(const struct importing *im, struct source *src);
 /* file: im->path can be opened, the source is only for its size. */
-int nsys_import(const struct importing *im, struct source *src, bool file);
+int sqlite_import(const struct importing *im, struct source *src, bool file);
+int rocprof_import(const struct importing *im, struct source *src);
+bool perfetto_is(const char *s, size_t len); /* are these the first bytes of one? */
+int perfetto_import(const struct importing *im, struct source *src);
+/* 1: what it says was added to events of files before it. */
+int et_import(const struct importing *im, struct source *src);
 int xplane_import(const struct importing *im, struct source *src);

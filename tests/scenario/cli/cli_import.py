@@ -122,6 +122,11 @@ def damage(place):
         "text": (b"hello\n" * 9, "not a trace"),
         "other JSON": (b'{"a": 1}', "not a trace"),
         "an execution trace": (b'{"schema": "1.0.1", "nodes": [{"id": 1}]}', "execution trace"),
+        "sums of Proton": (b'[{"children": [{"children": [], "frame": {"name": "k", "type": "function"}, '
+                           b'"metrics": {"count": 1, "device_id": "0", "device_type": "CUDA", "time (ns)": 5}}],'
+                           b'"frame": {"name": "ROOT", "type": "function"}, "metrics": {}}, {"CUDA": {}}]',
+                           'data="trace"'),
+        "parquet": (b"PAR1" + bytes(40) + b"PAR1", "--type sqlite"),
         "another's SQLite": (None, "no export of Nsight Systems"),
         "random bytes": (bytes(range(7, 256)), "not a trace"),
     }
@@ -190,6 +195,61 @@ def dialects(place):
        e["[memory] allocated"][3] == "1024", "memory rows are allocations and what is held then")
     ok(e["gpu: util"][3] == "2" and e["gpu: eff"][7] == "2", "each series of a counter is one")
     ok(f["rows"] == 18 and f["left"] == 3 and f["lost"] == 0, "arrows and notes are left, not lost", f)
+
+
+def proton(place):
+    """As Triton's Proton writes it: a document in each line, kernels by stream or by a name."""
+    path = place.path / "proton.chrome_trace"
+    docs = [{"displayTimeUnit": "us", "traceEvents": [
+        {"name": "matmul", "cat": "kernel", "ph": "X", "ts": 1.5 + 10 * i, "dur": 4.25, **where,
+         "args": {"call_stack": ["ROOT", "step", "matmul"]}} for i in range(3)]}
+        for where in ({"tid": 7}, {"tid": "kernels", "pid": 0})]
+    path.write_text("\n".join(map(json.dumps, docs)) + "\n")
+    code, d, err = dump(path)
+    ok(code == 0 and d["kinds"] == {"kernel": [6, 25500]} and all("device" in x for x in d["lanes"]),
+       "kernels of Proton's Chrome traces are GPU work", f"{d} {err}")
+    r = aon(place, "report", path)
+    ok(r.returncode == 0 and b"matmul" in r.stdout, "aon report shows them", r.stderr + r.stdout)
+
+
+def execution_trace(place):
+    """Shapes of operators from a PyTorch execution trace of the same run, in its old and new form."""
+    kineto = trace(place.path / "run.pt.trace.json", [
+        span("cpu_op", "aten::mm", 1, 2, **{"External id": 3}),
+        span("cpu_op", "aten::add", 4, 2, **{"External id": 4}),
+        span("cpu_op", "aten::other", 7, 2, **{"External id": 5}),
+        span("cuda_runtime", "cudaLaunchKernel", 1.5, 1, correlation=9, **{"External id": 3}),
+        span("kernel", "gemm", 3, 5, 0, 7, device=0, stream=7, correlation=9)])
+    node = {"name": "aten::mm", "id": 9, "rf_id": 3, "inputs": [], "input_shapes": [[64, 32], [32, 16], []],
+            "input_types": ["Tensor(c10::BFloat16)", "Tensor(c10::BFloat16)", "Int"]}
+    old, new = place.path / "old_et.json", place.path / "new_et.json"
+    old.write_text(json.dumps({"schema": "1.0.1", "pid": 1, "nodes": [node, {**node, "rf_id": 5}]}))
+    new.write_text(json.dumps({"schema": "1.1.1-chakra.0.0.4", "pid": 1, "nodes": [
+        {"id": 2, "name": "aten::mm", "attrs": [{"name": "rf_id", "type": "uint64", "value": 3}],
+         "inputs": {"values": [], "shapes": node["input_shapes"], "types": node["input_types"]}}]}))
+
+    def shapes(*paths):
+        code, d, err = dump(*paths)
+        r = subprocess.run([find("trace_dump"), "-e", *map(str, paths)], capture_output=True, text=True)
+        rows = [x.split(" ", 9) for x in r.stdout.splitlines()]
+        return code, d, {x[9]: int(x[4]) >> 33 for x in rows}, err
+    for et in (old, new):
+        code, d, got, err = shapes(kineto, et)
+        ok(code == 0 and len(d["files"]) == 1 and got["aten::mm"] and not got["aten::other"]
+           and not got["aten::add"], f"{et.name}: an operator of the same id and name gets its shapes",
+           f"{got} {err}")
+    r = aon(place, "why", kineto, old)
+    ok(r.returncode == 0, "aon why takes both", r.stderr)
+    for args, word in (((old,), "before it"), ((old, kineto), "before it")):
+        r = aon(place, "why", *args)
+        ok(r.returncode == 1 and word in r.stderr.decode() and r.stderr.count(b"\n") == 1,
+           "alone or first it is refused with what to give", r.stderr)
+    other = trace(place.path / "other.pt.trace.json", [span("cpu_op", "aten::x", 1, 2, **{"External id": 3})])
+    r = aon(place, "why", other, old)
+    ok(r.returncode == 1 and b"another run" in r.stderr, "one of another run is refused", r.stderr)
+    old.write_text(old.read_text()[:200])
+    r = aon(place, "why", kineto, old)
+    ok(r.returncode == 1 and b"at byte" in r.stderr, "a damaged one is refused with the place", r.stderr)
 
 
 def jax(place):
@@ -263,6 +323,8 @@ def main():
         damage(place)
         dialects(place)
         jax(place)
+        proton(place)
+        execution_trace(place)
         names(place)
         bar(place)
         interrupted(place)

@@ -26,11 +26,11 @@ CMD(CAPTURE, capture, RECORD, NONE, "[--kineto|--jax|--flight-recorder]", "write
     "for JAX with the next jitted call. You can capture your own processes; root can capture\n"
     "all. Exits 1 if the trace of a process is incomplete.")
 CMD(IMPORT, import, RECORD, NONE, "TRACE...", "import traces of other tools into a store",
-    "Reads Kineto and Chrome JSON (plain or gzip), sqlite exports of Nsight Systems and\n"
-    "XPlane files; the content decides, not the name. Also takes a folder, or - for standard\n"
-    "input. Several files are the ranks of one job. If a file is damaged, its intact part is\n"
-    "imported, and the exit status is 1. Commands that read a store also read traces\n"
-    "directly: import those that you query often.")
+    "Reads Kineto and Chrome JSON (plain or gzip), sqlite exports of Nsight Systems, JSON and\n"
+    "rocpd files of rocprofv3, Perfetto traces and XPlane files; the content decides, not the\n"
+    "name. Also takes a folder, or - for standard input. Several files are the ranks of one\n"
+    "job. If a file is damaged, its intact part is imported, and the exit status is 1.\n"
+    "Commands that read a store also read traces directly: import those that you query often.")
 CMD(REPORT, report, LOOK, NONE, "[STORE|TRACE...]", "show where the time went, in a store or in traces",
     "Without operands it reads the node's store if it may, otherwise the newest ./aon-*.db.\n"
     "Several traces, or a folder of them, are the ranks of one job. --by name, track and\n"
