@@ -218,13 +218,14 @@ export interface Finding {
 	family: string;
 	title: string;
 	rank: number | null;
-	device: number;
+	device: number | null;
 	cost_ns: number;
+	base_ns?: number;
 	per: 'step' | 'trace';
 	share: number;
 	confidence: string;
-	gain_lo_ns?: number;
-	gain_hi_ns?: number;
+	gain_lo_ns?: number | null;
+	gain_hi_ns?: number | null;
 	replay_ns?: number;
 	evidence: Record<string, number | string | null>;
 	events: { name: string; start_ns: number; dur_ns: number }[];

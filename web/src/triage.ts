@@ -19,7 +19,7 @@ export interface Decision {
 export type Decisions = Map<string, Decision>;
 
 /** The same finding after a restart: its number is its place in a list, and moves. */
-export const keyOf = (f: Finding) => `${f.family}:${f.rank ?? -1}:${f.device}`;
+export const keyOf = (f: Finding) => `${f.family}:${f.rank ?? -1}:${f.device ?? -1}`;
 export const stateOf = (ds: Decisions, f: Finding): TriageState => ds.get(keyOf(f))?.state ?? 'new';
 
 type States = Reply & { states: Decision[] };

@@ -73,7 +73,7 @@ function dossier(run: Run, f: Finding, ds: Decisions, decided: (ds: Decisions) =
 	return h('article', { class: 'dossier', 'aria-label': f.title },
 		h('h2', null, f.title),
 		h('p', { class: 'dim' }, t('find.cost', { cost: fmt.time(f.cost_ns), per: f.per === 'step' ? t('find.step') : t('find.trace'), share: fmt.percent(f.share), sure: f.confidence }),
-			f.rank !== null ? ` · ${t('rank', { n: f.rank })}` : '', ` · ${t('find.gpu', { n: f.device })}`),
+			f.rank !== null ? ` · ${t('rank', { n: f.rank })}` : '', f.device !== null ? ` · ${t('find.gpu', { n: f.device })}` : ''),
 		triage(run, f, ds, decided),
 		h('div', { class: 'row' }, button(t('do.seetimeline'), () => seeFinding(f)),
 			button(t('do.copyfix'), () => void copy(f.action).then((ok) => toast(ok ? t('share.done') : f.action)))),
