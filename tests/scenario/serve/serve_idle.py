@@ -67,7 +67,7 @@ with Place() as place:
         f = {x["family"]: (x["cost_ns"], x["share"], x["evidence"]) for x in s.get(at + "findings")["findings"]}
         ok(f and f == {x["family"]: (x["cost_ns"], x["share"], x["evidence"]) for x in why["findings"]},
            "findings cost what aon why says", f)
-        ok(f["input_bound"][2]["input_idle_ns"] == device["idle"]["input"], "which is what aon report has of that cause", f)
+        ok(f["input_bound"][2]["input_idle_ns"] == device["account"]["ns"]["input"], "which is what aon report has of that cause", f)
         idle = next(x for x in s.get(at + "overview")["split"] if x["class"] == "idle")
         mean = sum(x["idle_ns"] for x in report["steps"]) / STEPS
         shares = sorted(v / device["idle_ns"] for v in device["idle"].values() if v)
