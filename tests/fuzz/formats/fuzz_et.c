@@ -2,7 +2,7 @@
 /* fuzz_et.c - any bytes as a PyTorch execution trace that is given after a trace of the profiler. */
 #include "fuzz_trace.h"
 
-#define OP(id, name)                                                                           \
+#define OP(id, name)                                                                             \
 	"{\"ph\":\"X\",\"cat\":\"cpu_op\",\"name\":\"" name "\",\"pid\":1,\"tid\":1,\"ts\":" #id \
 	",\"dur\":1,\"args\":{\"External id\":" #id "}},"
 
@@ -10,8 +10,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char kineto[] =
-		"{\"traceEvents\":[" OP(1, "aten::mm") OP(2, "aten::conv2d") OP(2, "aten::add") "]}";
+	static const char kineto[] = "{\"traceEvents\":[" OP(1, "aten::mm") OP(2, "aten::conv2d")
+		OP(2, "aten::add") "]}";
 	struct import_opts o = { .window = 64 + (size ? data[size / 2] : 0) * 3u };
 	struct import_why why = { "" };
 	struct trace *t;

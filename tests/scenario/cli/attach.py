@@ -164,7 +164,7 @@ def stored(place):
     text = r.stdout.decode()
     ok(r.returncode == 0 and "Thread 4711 spends 40 % (±2) in __getitem__ (dataset.py:42), running." in text.splitlines()[1],
        "aon report --by stack: the sentence", (text, r.stderr))
-    ok("While its GPU is idle, 69 %" in text and "dataset.py:42 __getitem__ in PIL.Image.resize" in text and
+    ok("While its GPU is idle, 70 %" in text and "dataset.py:42 __getitem__ in PIL.Image.resize" in text and
        "held by worker.py:5 unpack in pickle_loads" in text, "gaps, the library's function, who held the GIL", text)
     text = aon(place, "report", db, "--by", "stack", "--gap", "--part", "rest").stdout.decode()
     ok("100 % (±0.4) in log (train.py:30)" in text and "__getitem__" not in text, "--gap and --part choose", text)
@@ -177,8 +177,8 @@ def stored(place):
        "--gap alone is misuse, a rank that is not there a failure")
     why = json.loads(aon(place, "why", db, "--json").stdout)
     cpu = next((f for f in why["findings"] if f["family"] == "host_code"), {"seen": [], "evidence": {}})
-    ok(any("177 samples in these gaps: in log (train.py:30), running" in s for s in cpu["seen"]) and
-       cpu["evidence"].get("samples") == 177 and "log (train.py:30)" in cpu["action"], "aon why names the code", cpu)
+    ok(any("180 samples in these gaps: in log (train.py:30), running" in s for s in cpu["seen"]) and
+       cpu["evidence"].get("samples") == 180 and "log (train.py:30)" in cpu["action"], "aon why names the code", cpu)
     top = json.loads(aon(place, "top", "--store", db, "--once", "--all", "--json").stdout)
     ok(top["processes"][0]["code"]["samples"] > 30, "aon top has where the thread was last", top["processes"][0])
     empty = place.path / "none.db"

@@ -39,7 +39,7 @@ def of_step():
     want = {(None, None, "update"): 1}
     for i in range(3):
         layer = f"layers.{i}"
-        want |= {(layer, "Scale", "scale"): 1, (layer, None, "shift"): 1, (layer, "ScaleBackward", "scale_grad"): 1}
+        want |= {(layer, "Scale", "scale"): 1, (layer, "forward", "shift"): 1, (layer, "ScaleBackward", "scale_grad"): 1}
     return want
 
 

@@ -3,6 +3,7 @@
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/report/alarms.h"
 #include "cli/report/answer_text.h"
@@ -21,14 +22,18 @@ static long print_json(struct store *st, const char *path)
 	return n < 0 ? n : 1;
 }
 
-/* What is known of the newest run comes first: an alarm says that something changed, not why. */
+/* The first finding of the newest run comes first: an alarm says that something changed, not why. */
 static void answer(struct store *st, const char *path, const struct out *out)
 {
 	struct procs_want want = { .run = NULL };
-	struct procs ps = { 0 };
+	struct procs ps = { 0 }, some = { 0 };
+	struct short_answer a;
 
-	if (!procs_load(&ps, st, &want))
-		answer_newest(out, st, path, &ps);
+	if (!procs_load(&ps, st, &want) && ps.n)
+		some = answer_newest_run(&ps);
+	if (some.n && answer_load(&a, st, path, &some) && a.sure)
+		answer_print(out, &a);
+	free(some.p);
 	procs_fini(&ps);
 }
 
