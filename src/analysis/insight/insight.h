@@ -238,7 +238,7 @@ struct insight_member {
 
 /* Only where something is open. */
 struct stopped_file {
-	uint64_t end_ns, ready_ns;
+	uint64_t first_ns, end_ns, ready_ns;
 	uint64_t launches, work; /* calls that launch, and kernels that ended */
 };
 

@@ -77,6 +77,8 @@ static void see_work(struct insight *in, const uint64_t *since, size_t i)
 	uint64_t end = event_end(e);
 	uint32_t call;
 
+	if (!s->file[file].end_ns || e->start_ns < s->file[file].first_ns)
+		s->file[file].first_ns = e->start_ns;
 	s->file[file].end_ns = end > s->file[file].end_ns ? end : s->file[file].end_ns;
 	if (in->t->track[e->track].device == TRACK_HOST) {
 		s->file[file].launches += e->kind == EVENT_API && event_counts(e) &&
@@ -147,7 +149,9 @@ int insight_stopped_end(struct insight *in)
 			continue;
 		from = f->ready_ns > m->since_ns ? f->ready_ns : m->since_ns;
 		m->stuck_ns = f->end_ns > from ? f->end_ns - from : 0;
-		s->stuck |= m->ended && m->stuck_ns > m->longest_ns;
+		/* If none ended, a tenth of the recording is more than a cut takes. */
+		s->stuck |= m->ended ? m->stuck_ns > m->longest_ns
+				     : 10 * m->stuck_ns > f->end_ns - f->first_ns;
 	}
 	return 0;
 }

@@ -123,7 +123,7 @@ static bool stopped_fill(const struct insight *in, struct finding *f)
 		      FACT_N("longest_collective_ns", m->longest_ns), FACT_N("issued", m->issued),
 		      FACT_N("ended", m->ended));
 	/* No later record tells that it would not have ended after all. */
-	f->sure = m->stuck_ns / 3 > m->longest_ns ? SURE_HIGH : SURE_MEDIUM;
+	f->sure = m->ended && m->stuck_ns / 3 > m->longest_ns ? SURE_HIGH : SURE_MEDIUM;
 	say_who(in, f, m, what);
 	SAY(expect, "that the job goes on");
 	return true;
