@@ -213,6 +213,7 @@ static void state_free(struct insight_state *x)
 	free(x->carry);
 	free(x->open);
 	map_fini(&x->member_of);
+	map_fini(&x->set_up);
 	free(x->track);
 	free(x->device);
 	free(x->process);

@@ -136,6 +136,7 @@ enum { SHARES_GPU, SHARES_HOST, SHARES };
 struct insight_state {
 	struct state_open *open; /* owned */
 	size_t opens;
+	struct map set_up;         /* thread and name of calls that took IDLE_SET_UP_NS */
 	struct map member_of;      /* file and group: place + 1 in stopped.member[] */
 	struct state_track *track; /* owned, by track */
 	struct state_device *device;
