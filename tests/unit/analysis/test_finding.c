@@ -182,6 +182,18 @@ static void check_ranks(void)
 	T_OK(in_bounds(fs), "of ranks, what it says holds");
 	done(fs, in, t);
 
+	t = kit_trace("file 0;kernel 0 7 0 500 1 gemm;kernel 0 8 500 500 2 ncclA;"
+		      "file 1;kernel 0 7 0 510 1 gemm;kernel 0 8 510 490 2 ncclA;"
+		      "file 2;kernel 0 7 0 900 1 gemm;kernel 0 8 900 100 2 ncclA;"
+		      "file 3;kernel 0 7 0 905 1 gemm;kernel 0 8 905 95 2 ncclA");
+	scale(t, 10, 1000);
+	fs = look(t, &in);
+	f = find(fs, FAMILY_IMBALANCE);
+	T_OK(f && f->cost_ns == 4000000 && strstr(f->title, "Ranks 2 to 3 compute longer"),
+	     "half of the ranks that compute longer are named, and compared with the others: %s",
+	     f ? f->title : "none");
+	done(fs, in, t);
+
 	t = kit_trace("file 0;kernel 0 8 0 500 2 ncclA;kernel 0 8 500 100 3 ncclB;"
 		      "file 1;kernel 0 8 0 100 2 ncclA;kernel 0 8 500 500 3 ncclB");
 	scale(t, 10, 1000);
