@@ -13,15 +13,28 @@ static bool waits(struct insight *in, const struct event *e)
 			    e->kind == EVENT_API ? names_call(in->names, e->name) : CALL_OTHER);
 }
 
+/* How long it took if it is the first of its name that took long, else 0. */
+static uint64_t first_ns(struct insight *in, const struct event *e)
+{
+	struct map *m = &in->x->set_up;
+	uint64_t key = (uint64_t)e->track << 32 | e->name;
+	size_t used = m->used;
+
+	if (e->dur_ns < IDLE_SET_UP_NS || !map_number(m, key))
+		return 0;
+	return m->used > used ? e->dur_ns : 0;
+}
+
 /* The cause that it names, or IDLE_CAUSES. */
-static enum idle_cause mark_of(struct insight *in, const struct event *e, enum call *call)
+static enum idle_cause mark_of(struct insight *in, const struct event *e, enum call *call,
+			       uint64_t first)
 {
 	*call = e->kind == EVENT_API ? names_call(in->names, e->name) : CALL_OTHER;
 	if (e->kind == EVENT_RANGE && e->a == TRACE_GPU_USER)
 		return IDLE_CAUSES;
 	return idle_mark(e->kind, *call,
 			 e->kind == EVENT_RANGE ? names_range(in->names, e->name) : RANGE_OTHER,
-			 e->dur_ns);
+			 first);
 }
 
 /* The outermost ones: a loader's parts are one wait. */
@@ -54,7 +67,7 @@ static size_t collect_marks(struct insight *in, uint32_t track, struct insight_s
 
 		if (!e->dur_ns || !event_counts(e))
 			continue;
-		c = mark_of(in, e, &call);
+		c = mark_of(in, e, &call, first_ns(in, e));
 		if (c != IDLE_CAUSES)
 			n = idle_mark_add(span, n,
 					  (struct insight_span){ e->start_ns, event_end(e),
@@ -75,7 +88,8 @@ static size_t count_track(struct insight *in, uint32_t track, enum span_kind kin
 		const struct event *e = &t->event[i];
 
 		n += e->dur_ns && event_counts(e) &&
-		     (kind == SPAN_SYNC ? waits(in, e) : mark_of(in, e, &call) != IDLE_CAUSES);
+		     (kind == SPAN_SYNC ? waits(in, e)
+					: mark_of(in, e, &call, e->dur_ns) != IDLE_CAUSES);
 	}
 	return n;
 }

@@ -63,7 +63,7 @@ void idle_lead_add(struct idle_lead *x, uint32_t track, struct idle_spans sync, 
 	x->seen[k].until_ns = most(since, to_ns);
 }
 
-enum idle_cause idle_mark(uint32_t kind, enum call call, enum range_kind range, uint64_t dur_ns)
+enum idle_cause idle_mark(uint32_t kind, enum call call, enum range_kind range, uint64_t first_ns)
 {
 	static const uint8_t of_range[] = {
 		[RANGE_OTHER] = IDLE_CAUSES,    [RANGE_INPUT] = IDLE_INPUT,
@@ -73,16 +73,17 @@ enum idle_cause idle_mark(uint32_t kind, enum call call, enum range_kind range, 
 		[RANGE_ALLOC] = IDLE_CAUSES,
 	};
 
-	if (kind == EVENT_RANGE && range == RANGE_ALLOC && dur_ns >= IDLE_SET_UP_NS)
+	if (kind == EVENT_RANGE && range == RANGE_ALLOC && first_ns >= IDLE_SET_UP_NS)
 		return IDLE_WARM_UP;
 	if (kind == EVENT_RANGE)
 		return of_range[range];
 	if (kind != EVENT_API)
 		return IDLE_CAUSES;
-	if (call == CALL_ALLOC && dur_ns < IDLE_SET_UP_NS)
-		return IDLE_ALLOC;
-	if (call == CALL_ALLOC || call == CALL_LOAD)
+	if (call == CALL_LOAD ||
+	    ((call == CALL_ALLOC || call == CALL_OTHER) && first_ns >= IDLE_SET_UP_NS))
 		return IDLE_WARM_UP;
+	if (call == CALL_ALLOC)
+		return IDLE_ALLOC;
 	return call == CALL_CAPTURE || call == CALL_CAPTURE_BEGIN || call == CALL_CAPTURE_END
 		       ? IDLE_CAPTURE
 		       : IDLE_CAUSES;

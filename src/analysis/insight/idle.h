@@ -90,11 +90,13 @@ static inline void idle_lead_work(struct idle_lead *x, uint64_t start_ns)
 void idle_lead_add(struct idle_lead *x, uint32_t track, struct idle_spans sync, uint64_t from_ns,
 		   uint64_t to_ns);
 
-/* An allocation takes 10 us to 1 ms; the first call of a process sets the device up, too. */
+/* A call that neither launches nor waits takes 10 us to 1 ms. The first one of a process sets the
+ * device up, too, whatever its name is: once. What takes so long again does so by itself. */
 #define IDLE_SET_UP_NS 10000000u
 
-/* The cause that an event of a thread names by itself; IDLE_CAUSES: none. */
-enum idle_cause idle_mark(uint32_t kind, enum call call, enum range_kind range, uint64_t dur_ns);
+/* The cause that an event of a thread names by itself; IDLE_CAUSES: none. first_ns: how long it took
+ * if no other of its name and thread took IDLE_SET_UP_NS before, else 0. */
+enum idle_cause idle_mark(uint32_t kind, enum call call, enum range_kind range, uint64_t first_ns);
 /* Adds one to the marks of a thread, of which the outer ones count. `call` tells where graphs are
  * captured: *capture is the begin of that + 1, 0: none. Room for one more is there. Returns how
  * many there are. */

@@ -45,6 +45,7 @@ static const struct {
 	{ NULL, NULL, insight_traffic_end },
 	{ insight_memory_begin, insight_memory, insight_memory_end },
 	{ NULL, insight_compiles, NULL },
+	{ NULL, insight_stopped, insight_stopped_end },
 	{ NULL, NULL, insight_accounts_end },
 };
 
@@ -210,6 +211,9 @@ static void state_free(struct insight_state *x)
 	samples_state_free(&x->samples);
 	frames_free(&x->hold);
 	free(x->carry);
+	free(x->open);
+	map_fini(&x->member_of);
+	map_fini(&x->set_up);
 	free(x->track);
 	free(x->device);
 	free(x->process);
@@ -254,5 +258,7 @@ void insight_free(struct insight *in)
 	free(in->waits.rank);
 	free(in->memory);
 	free(in->compile);
+	free(in->stopped.member);
+	free(in->stopped.file);
 	free(in);
 }

@@ -222,6 +222,34 @@ struct insight_compile {
 	struct event last;
 };
 
+/* A rank in a group: what it issued and what ended. */
+struct insight_member {
+	uint32_t file, group;
+	uint32_t name;       /* of the first that is open */
+	uint64_t issued;     /* number of the last one; without numbers, how many */
+	uint64_t done;       /* number of the last that ended; 0: they have none */
+	uint64_t ended;      /* how many */
+	uint64_t longest_ns; /* of these */
+	uint64_t last_ns;    /* begin of the last of these */
+	uint64_t open;       /* issued, and never ended */
+	uint64_t since_ns;   /* when the first of them was issued */
+	uint64_t stuck_ns;   /* how long it could have run */
+};
+
+/* Only where something is open. */
+struct stopped_file {
+	uint64_t first_ns, end_ns, ready_ns;
+	uint64_t launches, work; /* calls that launch, and kernels that ended */
+};
+
+/* Collectives that never ended: stopped.c. */
+struct stopped {
+	struct insight_member *member; /* owned */
+	struct stopped_file *file;     /* owned, by file; NULL: nothing is open */
+	size_t members, member_room;
+	bool stuck; /* the recording goes on for longer than such a collective takes */
+};
+
 struct insight_state;
 struct join;
 struct host_account;
@@ -256,6 +284,7 @@ struct insight {
 	struct samples samples;         /* where threads were: samples.h */
 	struct insight_compile *compile;
 	size_t compiles;
+	struct stopped stopped;
 	struct host_accounts hosts;     /* where threads' time goes: live/account_host.h */
 	struct join *join;              /* owned; NULL, or what telemetry shows: join.h */
 	size_t devices, streams, steps; /* only devices that did something */

@@ -125,9 +125,19 @@ struct state_samples {
 	struct lookup row;
 };
 
+/* A collective that was issued. */
+struct state_open {
+	uint64_t number, ns;
+	uint32_t member, name; /* member: of stopped.member[] */
+};
+
 enum { SHARES_GPU, SHARES_HOST, SHARES };
 
 struct insight_state {
+	struct state_open *open; /* owned */
+	size_t opens;
+	struct map set_up;         /* thread and name of calls that took IDLE_SET_UP_NS */
+	struct map member_of;      /* file and group: place + 1 in stopped.member[] */
 	struct state_track *track; /* owned, by track */
 	struct state_device *device;
 	struct state_process *process;
@@ -193,7 +203,9 @@ int insight_waits_end(struct insight *in);
 int insight_memory_begin(struct insight *in); /* memory.c: looks at the readings that are there */
 int insight_memory(struct insight *in);
 int insight_memory_end(struct insight *in);
-int insight_compiles(struct insight *in);       /* compile.c */
+int insight_compiles(struct insight *in); /* compile.c */
+int insight_stopped(struct insight *in);  /* stopped.c */
+int insight_stopped_end(struct insight *in);
 int insight_accounts_begin(struct insight *in); /* live/account_host.c */
 int insight_accounts(struct insight *in);
 int insight_accounts_end(struct insight *in);

@@ -97,6 +97,26 @@ static void path_json(struct json *j, const struct replay *r, uint64_t t0)
 	json_close(j);
 }
 
+void accounts_json(struct json *j, const struct insight *in)
+{
+	json_open(j, "account", '[');
+	for (size_t i = 0; i < in->devices; i++) {
+		const struct insight_device *d = &in->device[i];
+
+		json_open(j, NULL, '{');
+		json_members(j, J_RANK(d->rank), J_U64("device", in->t->device[d->device].device),
+			     J_U64("base_ns", d->account.base_ns), J_U64("steps", d->account.steps),
+			     J_U64("left_out_ns", d->account.cut_ns));
+		json_open(j, "parts", '{');
+		for (enum account_cause c = 0; c < ACCOUNT_CAUSES; c++)
+			if (d->account.ns[c])
+				json_u64(j, account_table[c].word, d->account.ns[c]);
+		json_close(j);
+		json_close(j);
+	}
+	json_close(j);
+}
+
 void findings_some_json(struct json *j, const struct trace *t, const struct findings *fs,
 			uint64_t t0, size_t most)
 {

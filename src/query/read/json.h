@@ -41,6 +41,8 @@ void roof_peaks_json(struct json *j, const struct gpu *g, const bool used[2 * GP
 
 /* finding_json.c; r: NULL allowed */
 void findings_json(struct json *j, const struct trace *t, const struct findings *fs, uint64_t t0);
+/* Where the time of each GPU goes: the parts sum to the base. */
+void accounts_json(struct json *j, const struct insight *in);
 /* The costliest alone. */
 void findings_some_json(struct json *j, const struct trace *t, const struct findings *fs,
 			uint64_t t0, size_t most);

@@ -38,6 +38,7 @@ struct spans {
 enum { SPAN_UNSAMPLED = SPAN_KINDS, WHY_SPANS };
 
 struct why {
+	struct map set_up;                /* thread and name of calls that took IDLE_SET_UP_NS */
 	struct launch *call;              /* owned, by corr */
 	struct spans (*spans)[WHY_SPANS]; /* owned, by track */
 	size_t tracks;
@@ -61,6 +62,7 @@ void why_free(struct why *w)
 			free(w->spans[i][k].span);
 	free(w->spans);
 	free(w->call);
+	map_fini(&w->set_up);
 	free(w);
 }
 
@@ -154,10 +156,21 @@ static int add_span(struct tile_view *v, const struct piece *p, int kind)
 	return 0;
 }
 
+/* How long it took if it is the first of its name that took long, else 0. */
+static uint64_t first_ns(struct why *w, const struct piece *p)
+{
+	uint64_t ns = p->end_ns - p->start_ns;
+	size_t used = w->set_up.used;
+
+	if (ns < IDLE_SET_UP_NS || !map_number(&w->set_up, (uint64_t)p->track << 32 | p->name))
+		return 0;
+	return w->set_up.used > used ? ns : 0;
+}
+
 int why_host(struct tile_view *v, const struct piece *p)
 {
 	const struct name *n = &v->name[p->name];
-	enum idle_cause mark = idle_mark(p->kind, n->call, n->range, p->end_ns - p->start_ns);
+	enum idle_cause mark = idle_mark(p->kind, n->call, n->range, first_ns(v->why, p));
 	int err = 0;
 
 	if ((p->kind == EVENT_API || p->kind == EVENT_SYNC) && p->corr)

@@ -33,6 +33,10 @@ static const struct {
 	  1000, 20, FAMILY_COPY },
 	{ "copies behind kernels", "copy 0 8 0 900 1 9000000 1;kernel 0 7 0 1000 2 gemm",
 	  1000, 20, FAMILY_SATURATED },
+	{ "allocations of 20 ms in each step are no first use", "step 1 0 30000 1;api 1 0 20000 9 0 cudaMalloc;api 1 20000 5 1 0 cudaLaunchKernel;kernel 0 7 20010 9000 1 gemm",
+	  30000, 20, FAMILY_ALLOC },
+	{ "the first call of a process sets the device up, whatever its name", "api 1 0 9000000 9 0 cudaDeviceGetStreamPriorityRange;api 1 9000000 5 1 0 cudaLaunchKernel;kernel 0 7 9000010 900 1 gemm",
+	  10000000, 1, FAMILY_WARM_UP },
 	{ "communication in the open", "kernel 0 7 0 500 1 gemm;kernel 0 8 500 500 2 ncclDevKernel_AllReduce",
 	  1000, 20, FAMILY_COMM },
 	{ "communication hidden", "kernel 0 7 0 1000 1 gemm;kernel 0 8 100 500 2 ncclDevKernel_AllReduce",
@@ -80,7 +84,9 @@ static bool in_bounds(const struct findings *fs)
 		if (f->cost_ns > f->on->account.base_ns || f->share < 0 || f->share > 1 ||
 		    f->gain_lo_ns > f->gain_hi_ns || f->gain_hi_ns > f->on->account.base_ns ||
 		    f->facts < 2 || !*f->title || !*f->seen[0] || !*f->action || !*f->expect ||
-		    !f->steps || (!i && f->family != FAMILY_MEMORY && f->share < 0.01))
+		    !f->steps ||
+		    (!i && f->family != FAMILY_MEMORY && f->family != FAMILY_STOPPED &&
+		     f->share < 0.01))
 			return false;
 	}
 	return true;
@@ -176,6 +182,18 @@ static void check_ranks(void)
 	T_OK(in_bounds(fs), "of ranks, what it says holds");
 	done(fs, in, t);
 
+	t = kit_trace("file 0;kernel 0 7 0 500 1 gemm;kernel 0 8 500 500 2 ncclA;"
+		      "file 1;kernel 0 7 0 510 1 gemm;kernel 0 8 510 490 2 ncclA;"
+		      "file 2;kernel 0 7 0 900 1 gemm;kernel 0 8 900 100 2 ncclA;"
+		      "file 3;kernel 0 7 0 905 1 gemm;kernel 0 8 905 95 2 ncclA");
+	scale(t, 10, 1000);
+	fs = look(t, &in);
+	f = find(fs, FAMILY_IMBALANCE);
+	T_OK(f && f->cost_ns == 4000000 && strstr(f->title, "Ranks 2 to 3 compute longer"),
+	     "half of the ranks that compute longer are named, and compared with the others: %s",
+	     f ? f->title : "none");
+	done(fs, in, t);
+
 	t = kit_trace("file 0;kernel 0 8 0 500 2 ncclA;kernel 0 8 500 100 3 ncclB;"
 		      "file 1;kernel 0 8 0 100 2 ncclA;kernel 0 8 500 500 3 ncclB");
 	scale(t, 10, 1000);
@@ -188,6 +206,70 @@ static void check_ranks(void)
 	fs = look(t, &in);
 	T_OK(!in->waits.matched && !find(fs, FAMILY_STRAGGLER),
 	     "collectives that cannot be matched blame nobody");
+	done(fs, in, t);
+}
+
+/* The n-th collective of the group, at so many microseconds; us is 0: it was issued. */
+static void put_collective(struct trace *t, uint32_t track, uint64_t n, uint64_t at, uint64_t us)
+{
+	struct trace_comm c = { .size = 3, .sequence = n };
+	struct event e = {
+		.kind = EVENT_COLLECTIVE, .track = track, .start_ns = at * 1000, .dur_ns = us * 1000
+	};
+	uint32_t id;
+
+	if (trace_name(t, "all_reduce", 10, &e.name) < 0 ||
+	    trace_name(t, "dp:0", 4, &c.group) < 0 || trace_comm_add(t, &c, &id) < 0 ||
+	    trace_add(t, &e, id + 1) < 0)
+		abort();
+}
+
+/* Three ranks, each with ten collectives that end. `late` issues one less, and what the others issued
+ * last does not end until `until`. */
+static struct findings *stop(int late, uint64_t until, struct trace **t, struct insight **in)
+{
+	*t = kit_trace("file 0;api 1 0 5 1 0 cudaLaunchKernel;kernel 0 7 10 880 1 gemm;"
+		       "file 1;api 1 0 5 1 0 cudaLaunchKernel;kernel 0 7 10 880 1 gemm;"
+		       "file 2;api 1 0 5 1 0 cudaLaunchKernel;kernel 0 7 10 880 1 gemm");
+	for (size_t i = 0, n = (*t)->events; i < n; i++) {
+		struct event *e = &(*t)->event[i];
+		uint32_t file = (*t)->process[(*t)->track[e->track].process].file;
+		struct event end = { .kind = EVENT_RANGE, .a = TRACE_USER, .track = e->track };
+
+		e->start_ns *= 1000;
+		e->dur_ns *= 1000;
+		if (e->kind != EVENT_API)
+			continue;
+		for (unsigned k = 1; k <= 10; k++)
+			put_collective(*t, end.track, k, 800 + 10 * k, 100);
+		if ((int)file != late)
+			put_collective(*t, end.track, 11, 1000, 0);
+		end.start_ns = until * 1000;
+		end.dur_ns = 1000;
+		trace_add(*t, &end, 0);
+	}
+	trace_seal(*t);
+	return look(*t, in);
+}
+
+static void check_stopped(void)
+{
+	struct findings *fs;
+	struct insight *in;
+	struct trace *t;
+
+	fs = stop(1, 5000, &t, &in);
+	T_OK(fs->n && fs->f[0].family == FAMILY_STOPPED && fs->f[0].rank == 1 &&
+		     strstr(fs->f[0].title, "rank 1 never came to all_reduce"),
+	     "who never came to a collective is first: %s", fs->n ? fs->f[0].title : "none");
+	T_OK(fs->f[0].sure == SURE_HIGH && in_bounds(fs), "of a job that stopped that is sure");
+	done(fs, in, t);
+	fs = stop(-1, 5000, &t, &in);
+	T_OK(fs->n && strstr(fs->f[0].title, "never ended"), "all came, and it never ended: %s",
+	     fs->n ? fs->f[0].title : "none");
+	done(fs, in, t);
+	fs = stop(1, 1050, &t, &in);
+	T_OK(!find(fs, FAMILY_STOPPED), "a recording that ends in a collective did not stop");
 	done(fs, in, t);
 }
 
@@ -294,6 +376,7 @@ int main(void)
 		check_case(i);
 	check_python();
 	check_ranks();
+	check_stopped();
 	check_memory();
 	check_compile();
 	check_random();

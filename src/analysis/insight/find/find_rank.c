@@ -150,6 +150,8 @@ static double weight(const struct finding *f)
 	if (f->on->host && f->family != FAMILY_MEMORY)
 		return (double)f->gain_hi_ns / base;
 	switch (f->family) {
+	case FAMILY_STOPPED: /* before all else */
+		return 2;
 	case FAMILY_MEMORY:
 		return 0;
 	case FAMILY_SATURATED:
@@ -191,8 +193,8 @@ static void drop_small(struct findings *fs)
 		struct finding *f = &fs->f[i];
 
 		if (!is_other_name(fs, f) &&
-		    (f->family == FAMILY_MEMORY || f->family == FAMILY_SATURATED ||
-		     f->share >= FIRST_LEAST))
+		    (f->family == FAMILY_STOPPED || f->family == FAMILY_MEMORY ||
+		     f->family == FAMILY_SATURATED || f->share >= FIRST_LEAST))
 			fs->f[n++] = *f;
 		else
 			fs->checked[f->family].fired = false;

@@ -144,10 +144,53 @@ static uint64_t mean_compute(const struct insight *in)
 	return in->devices ? sum / in->devices : 0;
 }
 
-/* What the state of its GPU explains is no more work than others have. */
+/* The GPUs that compute longer than the middle between the shortest and the longest, if these are two
+ * kinds: several, a third of all at least, and the gap between both is wider than either. */
+struct slow_set {
+	size_t n;
+	int32_t first, last; /* ranks */
+	uint64_t others_ns;  /* mean of the others */
+};
+
+static struct slow_set slow_set(const struct insight *in)
+{
+	uint64_t least = UINT64_MAX, most = 0, fast = 0, slow = UINT64_MAX, sum = 0, mid;
+	struct slow_set s = { 0, INT32_MAX, -1, 0 };
+
+	for (size_t i = 0; i < in->devices; i++) {
+		uint64_t ns = in->device[i].account.ns[ACCOUNT_COMPUTE];
+
+		least = ns < least ? ns : least;
+		most = ns > most ? ns : most;
+	}
+	mid = least + (most - least) / 2;
+	for (size_t i = 0; i < in->devices; i++) {
+		const struct insight_device *d = &in->device[i];
+		uint64_t ns = d->account.ns[ACCOUNT_COMPUTE];
+
+		if (ns <= mid) {
+			fast = ns > fast ? ns : fast;
+			sum += ns;
+			continue;
+		}
+		slow = ns < slow ? ns : slow;
+		s.n++;
+		s.first = d->rank < s.first ? d->rank : s.first;
+		s.last = d->rank > s.last ? d->rank : s.last;
+	}
+	if (s.n < 2 || 3 * s.n < in->devices || slow - fast < fast - least ||
+	    slow - fast < most - slow)
+		return (struct slow_set){ 0, 0, 0, 0 };
+	s.others_ns = sum / (in->devices - s.n);
+	return s;
+}
+
+/* What the state of its GPU explains is no more work than others have. Of which a third is slow, the
+ * mean is what nobody does. */
 static uint64_t imbalance_cost(const struct insight *in, const struct insight_device *d)
 {
-	uint64_t least = mean_compute(in);
+	struct slow_set s = slow_set(in);
+	uint64_t least = s.n ? s.others_ns : mean_compute(in);
 	const struct join_verdict *cause = finding_cause(in, d);
 
 	if (in->devices < 2)
@@ -160,6 +203,7 @@ static uint64_t imbalance_cost(const struct insight *in, const struct insight_de
 static bool imbalance_fill(const struct insight *in, struct finding *f)
 {
 	uint64_t mean = mean_compute(in), least = UINT64_MAX, comm = 0;
+	struct slow_set s = slow_set(in);
 
 	for (size_t i = 0; i < in->devices; i++) {
 		comm += in->device[i].b.comm_ns;
@@ -168,15 +212,28 @@ static bool imbalance_fill(const struct insight *in, struct finding *f)
 	}
 	if (!comm) /* devices that never talk need not be alike */
 		return false;
-	SAY(title, "Ranks have unequal work");
+	if (s.n > 1 && s.last - s.first + 1 == (int64_t)s.n)
+		SAY(title, "Ranks %d to %d compute longer, and the others wait for them", s.first,
+		    s.last);
+	else if (s.n > 1)
+		SAY(title, "%zu of %zu ranks compute longer, and the others wait for them", s.n,
+		    in->devices);
+	else
+		SAY(title, "Ranks have unequal work");
 	finding_seen(f, "rank %d computes %s%s; mean %s, min %s", f->rank,
 		     T(f->on->account.ns[ACCOUNT_COMPUTE]), finding_per(f), T(mean), T(least));
 	finding_seen(f, "that is %.2f x the mean of %zu GPUs",
 		     ratio(f->on->account.ns[ACCOUNT_COMPUTE], mean), in->devices);
 	finding_facts(f, FACT_N("most_compute_ns", f->on->account.ns[ACCOUNT_COMPUTE]),
 		      FACT_N("mean_compute_ns", mean), FACT_N("least_compute_ns", least));
-	SAY(action,
-	    "balance the work: sequence lengths, experts, tables or pipeline stages of that rank");
+	if (s.n > 1)
+		SAY(action,
+		    "compare what these ranks have in common with the others: node, clocks, "
+		    "power limit, pipeline stage, share of the work");
+	else
+		SAY(action,
+		    "balance the work: sequence lengths, experts, tables or pipeline stages "
+		    "of that rank");
 	return true;
 }
 

@@ -402,6 +402,7 @@ static void view_json(const struct view *v)
 
 	json_begin(&j, stdout, "aon.report/1");
 	insight_json(&j, v->in);
+	accounts_json(&j, v->in);
 	json_end(&j);
 }
 

@@ -234,6 +234,7 @@ static void print_json(const struct view *v)
 
 	json_begin(&j, stdout, "aon.why/1");
 	findings_json(&j, v->t, v->fs, 0);
+	accounts_json(&j, v->in);
 	if (st)
 		alarms_json(&j, st);
 	store_close(st);
