@@ -46,6 +46,7 @@ static const struct {
 	{ insight_memory_begin, insight_memory, insight_memory_end },
 	{ NULL, insight_compiles, NULL },
 	{ NULL, NULL, insight_accounts_end },
+	{ NULL, NULL, insight_gaps_end },
 };
 
 #define PASSES (sizeof(pass) / sizeof(pass[0]))

@@ -182,8 +182,81 @@ static void test_few(void)
 	trace_free(t);
 }
 
+/* --- a device without calls that launch: samples in its gaps tell --- */
+
+/* 100 rounds of 100 ms. In each, `works` kernels of the first 50 ms, one behind the other or each with a gap
+ * of its length behind it, and ten samples of the thread: of those in gaps the stack `idle`, of the others `busy`. */
+struct gaps {
+	const char *name;
+	unsigned works;
+	bool each;
+	unsigned idle, busy;
+	const char *family, *word;
+	unsigned cause; /* that has the half of the time that is idle */
+};
+
+static const struct gaps gaps[] = {
+	{ "code", 4, false, 4, 9, "host_code", "reweight (train.py:30)", ACCOUNT_HOST },
+	{ "a loader", 4, false, 1, 9, "input_bound", "__getitem__ (dataset.py:42)", ACCOUNT_INPUT },
+	{ "a checkpoint", 4, false, 8, 9, "checkpoint", "checkpoints", ACCOUNT_CHECKPOINT },
+	{ "a wait after each", 5, true, 4, 9, "host_sync", "step (train.py:60)", ACCOUNT_SYNC },
+	{ "code after each, without waits", 5, true, 4, 4, "host_code", "reweight", ACCOUNT_HOST },
+	{ "launching", 1000, true, 4, 4, "launch_bound", "reweight", ACCOUNT_LAUNCH },
+};
+
+static void make_gaps(const struct gaps *g)
+{
+	unsigned long each = 50 * MS / g->works;
+	size_t n = (size_t)snprintf(text, sizeof(text),
+				    "%sstack synchronize@/v/site-packages/torch/cuda/__init__.py:9 "
+				    "step@/home/me/train.py:60! main@/home/me/train.py:14!;",
+				    stacks);
+
+	for (unsigned long i = 0; i < (g->works > 100 ? 10 : 100); i++) {
+		unsigned long at = (1000 + i * 100) * MS;
+
+		for (unsigned long k = 0; k < g->works; k++)
+			n += (size_t)sprintf(text + n, "kernel 0 7 %lu %lu 0 scale;",
+					     at + k * each * (g->each ? 2 : 1), each);
+		for (unsigned long k = 0; k < 10;
+		     k++) { /* at odd places of a thousand there are gaps */
+			unsigned long s = at + k * 10 * MS + (g->works > 100 ? k % 2 * each : 0);
+			bool idle = g->works > 100 ? k % 2 : g->each ? k % 2 : k >= 5;
+
+			n += (size_t)sprintf(text + n, "at 101 %lu %lu %u %u;", s + each / 2,
+					     10 * MS, R, idle ? g->idle : g->busy);
+		}
+	}
+}
+
+static void try_gaps(const struct gaps *g)
+{
+	struct short_answer answer;
+	struct findings *fs;
+	struct insight *in;
+	struct trace *t;
+	const struct time_account *a;
+
+	make_gaps(g);
+	t = kit_trace(text);
+	if (insight_new(&in, t) < 0 || findings_new(&fs, in) < 0)
+		abort();
+	answer_of(&answer, in, fs);
+	a = &in->device[0].account;
+	T_OK(sum(a) == a->base_ns && a->ns[g->cause] > a->base_ns / 100 * 45,
+	     "gaps by %s: the account is closed and has it", g->name);
+	T_OK(fs->n && !strcmp(family_table[fs->f[0].family].word, g->family) &&
+		     strstr(answer.what, g->word),
+	     "gaps by %s: %s", g->name, answer.what);
+	findings_free(fs);
+	insight_free(in);
+	trace_free(t);
+}
+
 int main(void)
 {
+	for (size_t i = 0; i < T_LEN(gaps); i++)
+		try_gaps(&gaps[i]);
 	for (size_t i = 0; i < T_LEN(cases); i++)
 		try(&cases[i]);
 	test_gil();
