@@ -160,6 +160,36 @@ static void test_gil(void)
 	trace_free(t);
 }
 
+/* The collector runs in the thread that holds the GIL: who waits for the GIL does not collect. */
+static void test_gc_of_another(void)
+{
+	size_t n = (size_t)snprintf(text, sizeof(text), "%s", stacks);
+	struct findings *fs;
+	struct insight *in;
+	struct trace *t;
+
+	for (unsigned long i = 0; i < 100; i++) {
+		unsigned long at = (1000 + i * 100) * MS;
+
+		n += (size_t)sprintf(text + n, "step 101 %lu %lu %lu;", at, 100 * MS, i + 1);
+		for (unsigned k = 0; k < 5; k++)
+			n += (size_t)sprintf(text + n, "at 101 %lu %lu %u %u %u %u;",
+					     at + (20 * k + 10) * MS, 20 * MS,
+					     k < 3   ? SAMPLE_GIL
+					     : k < 4 ? SAMPLE_WAIT
+						     : R,
+					     2, 0, k < 4 ? SAMPLE_GC : 0);
+	}
+	t = kit_trace(text);
+	if (insight_new(&in, t) < 0 || findings_new(&fs, in) < 0)
+		abort();
+	T_OK(fs->n && fs->f[0].family == FAMILY_GIL && !in->hosts.v[0].on.account.ns[ACCOUNT_GC],
+	     "a thread that waits does not collect garbage");
+	findings_free(fs);
+	insight_free(in);
+	trace_free(t);
+}
+
 /* Without samples ranges still tell; what is in none is not known, and is said to be so. */
 static void test_few(void)
 {
@@ -260,6 +290,7 @@ int main(void)
 	for (size_t i = 0; i < T_LEN(cases); i++)
 		try(&cases[i]);
 	test_gil();
+	test_gc_of_another();
 	test_few();
 	return t_done();
 }

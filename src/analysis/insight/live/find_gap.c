@@ -72,7 +72,7 @@ static void begin(struct finding *f, const struct gap_code *c)
 	finding_seen(f, "idle meanwhile: %s%s (%s %% of the time), by %s samples in gaps",
 		     T(f->cost_ns), finding_per(f), P(f->share), N(d->sampled));
 	if (c->named)
-		finding_seen(f, "%s %% (+-%s) of %s samples of it: %.120s", P(c->all.share),
+		finding_seen(f, "%s %% (+-%s) of %s samples: %.120s", P(c->all.share),
 			     P(c->all.error), N(c->count), c->what);
 	finding_facts(f, FACT_N("of_it_ns", f->cost_ns), FACT_N("samples", c->count),
 		      FACT_N("base_ns", d->account.base_ns));

@@ -117,10 +117,11 @@ static enum account_cause cause_of(struct insight *in, const struct host_sample 
 	uint8_t part = r->part != HOST_PARTS ? r->part : insight_stack_part(in, r->stack);
 	enum account_cause work;
 
-	if (r->flags & SAMPLE_GC)
-		return ACCOUNT_GC;
+	/* Who collects holds the GIL: that the interpreter collects while this one waits is another's. */
 	if (r->state == SAMPLE_GIL)
 		return ACCOUNT_GIL;
+	if (r->flags & SAMPLE_GC && !is_blocked(r->state) && r->state != SAMPLE_SLEEP)
+		return ACCOUNT_GC;
 	work = part < HOST_PART_REST ? cause_of_part[part] : ACCOUNT_CODE;
 	if (work != ACCOUNT_CODE && !(HOST_WORK & 1u << work))
 		return work;
