@@ -190,6 +190,26 @@ static void test_gc_of_another(void)
 	trace_free(t);
 }
 
+/* What a program does after its last step is of no step. */
+static void test_open_step(void)
+{
+	size_t n = 0;
+	struct insight *in;
+	struct trace *t;
+
+	for (unsigned long i = 0; i < 20; i++)
+		n += (size_t)sprintf(text + n, "step 101 %lu %lu %lu;", i * 100 * MS,
+				     (i == 19 ? 5000 : 100) * MS, i + 1);
+	t = kit_trace(text);
+	if (insight_new(&in, t) < 0)
+		abort();
+	T_OK(in->hosts.v[0].on.account.steps == 18 &&
+		     in->hosts.v[0].on.account.base_ns == 1800 * MS,
+	     "a last step that does not end is left out");
+	insight_free(in);
+	trace_free(t);
+}
+
 /* Without samples ranges still tell; what is in none is not known, and is said to be so. */
 static void test_few(void)
 {
@@ -290,6 +310,7 @@ int main(void)
 	for (size_t i = 0; i < T_LEN(cases); i++)
 		try(&cases[i]);
 	test_gil();
+	test_open_step();
 	test_gc_of_another();
 	test_few();
 	return t_done();
