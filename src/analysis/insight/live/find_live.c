@@ -101,6 +101,13 @@ static void outermost(const struct trace *t, struct sample_blame *b)
 	}
 }
 
+/* Waits for the GIL are short, and few samples fall into them. These do not give a share, but that one holder
+ * has most of them is certain if all but few are its own: two standard errors above half. */
+static bool holds_mostly(const struct sample_blame *b, const struct share *all)
+{
+	return b->held && all->count >= SAMPLES_ENOUGH / 3 && all->share - 2 * all->error > 0.5;
+}
+
 static void find_culprit(struct culprit *c, const struct insight *in, const struct host_account *a,
 			 uint32_t causes)
 {
@@ -114,7 +121,9 @@ static void find_culprit(struct culprit *c, const struct insight *in, const stru
 		const struct sample_blame *b = samples_first(&s, &c->all);
 
 		c->b = *b;
-		c->named = b->frame.name && s.count + (b->held ? a->holders : 0) >= SAMPLES_ENOUGH;
+		c->named =
+			b->frame.name && (s.count + (b->held ? a->holders : 0) >= SAMPLES_ENOUGH ||
+					  holds_mostly(b, &c->all));
 		if (causes == BIT(EVALUATION))
 			outermost(in->t, &c->b);
 		frame_called(in->t, &c->b.frame, c->code);
