@@ -124,11 +124,16 @@ static bool is_nameless(const struct trace *t, const struct stack_frame *f)
 	return false;
 }
 
-bool stack_is_generated(const char *file)
+bool file_is_library(const char *file)
 {
 	static const char *const begin[] = { "<string>", "<frozen", "<generated", "<eval_with_key>",
 					     "<__array_function__" };
-	static const char *const in[] = { "/torchinductor_", "/aon_hook_" };
+	/* Also where it is installed beside the program: pip --target, PYTHONPATH. */
+	static const char *const in[] = {
+		"/torchinductor_",   "/aon_hook_",         "/jax/_src/",    "/jaxlib/",
+		"/torch/nn/",        "/torch/_",           "/torch/utils/", "/tinygrad/tensor.py",
+		"/tinygrad/engine/", "/tinygrad/runtime/", "/pyopencl/"
+	};
 
 	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++)
 		if (!strncmp(file, begin[i], strlen(begin[i])))
@@ -157,7 +162,7 @@ static struct sample_blame blame_of(const struct insight *in, const struct sampl
 
 	if (at == UINT32_MAX)
 		return b;
-	for (uint32_t i = at; i < s.n && stack_is_generated(frame_file(in->t, &s.frame[at])); i++)
+	for (uint32_t i = at; i < s.n && file_is_library(frame_file(in->t, &s.frame[at])); i++)
 		if (s.frame[i].kind == FRAME_PYTHON && s.frame[i].flags & FRAME_USER)
 			at = i;
 	if (at > 0)

@@ -33,7 +33,9 @@ static const char stacks[] =
 	"stack _save@/v/site-packages/torch/serialization.py:9 save@/v/aon_hook_torch.py:1! "
 	"store@/home/me/train.py:80! main@/home/me/train.py:16!;"
 	"stack ~fsync@libc.so:0 store@/home/me/train.py:81! main@/home/me/train.py:16!;"
-	"stack match@<string>:3! score@/home/me/train.py:90! main@/home/me/train.py:17!;";
+	"stack match@<string>:3! score@/home/me/train.py:90! main@/home/me/train.py:17!;"
+	"stack __call__@/home/me/lib/jax/_src/numpy/ufunc_api.py:9! update@/home/me/train.py:95! "
+	"main@/home/me/train.py:18!;";
 
 static char text[1 << 20];
 
@@ -77,6 +79,8 @@ static const struct made cases[] = {
 	  "checkpoint", "store (train.py:81)", 60 },
 	{ "generated code is its caller's", "Optimizer.step#SGD.step", 0, { R, R, R, R, R }, { 13, 13, 2, 3, 3 },
 	  "host_code", "score (train.py:90) runs", 40 },
+	{ "operations of JAX", "Optimizer.step#SGD.step", 0, { R, R, R, R, R }, { 14, 14, 2, 3, 3 },
+	  "host_code", "update (train.py:95) runs", 40 },
 	{ "a healthy program", "forward", 40, { R, R, R, R, R }, { 2, 2, 3, 3, 3 },
 	  "", "Nothing stands out: a step of 100 ms is 60 % backward pass, 40 % forward pass", 0 },
 	/* clang-format on */
@@ -138,8 +142,8 @@ static void try(const struct made *m)
 	trace_free(t);
 }
 
-/* The holder of the GIL is another thread: it is named, not who waits. */
-static void test_gil(void)
+/* The holder of the GIL is another thread: it is named, not who waits; by few samples that agree, too. */
+static void test_gil(unsigned long steps, unsigned waits)
 {
 	size_t n = (size_t)snprintf(text, sizeof(text), "%s", stacks);
 	struct short_answer answer;
@@ -147,7 +151,7 @@ static void test_gil(void)
 	struct insight *in;
 	struct trace *t;
 
-	for (unsigned long i = 0; i < 100; i++) {
+	for (unsigned long i = 0; i < steps; i++) {
 		unsigned long at = (1000 + i * 100) * MS;
 
 		n += (size_t)sprintf(text + n, "step 101 %lu %lu %lu;", at, 100 * MS, i + 1);
@@ -155,9 +159,9 @@ static void test_gil(void)
 			unsigned long s = at + (20 * k + 10) * MS;
 
 			n += (size_t)sprintf(text + n, "at 101 %lu %lu %u %u %u;", s, 20 * MS,
-					     k < 3 ? SAMPLE_GIL : SAMPLE_RUNNING, 2,
-					     k < 3 ? 102 : 0);
-			if (k < 3)
+					     k < waits ? SAMPLE_GIL : SAMPLE_RUNNING, 2,
+					     k < waits ? 102 : 0);
+			if (k < waits)
 				n += (size_t)sprintf(text + n, "at 102 %lu %lu 1 7 0 4;", s,
 						     20 * MS);
 		}
@@ -199,6 +203,34 @@ static void test_gc_of_another(void)
 		abort();
 	T_OK(fs->n && fs->f[0].family == FAMILY_GIL && !in->hosts.v[0].on.account.ns[ACCOUNT_GC],
 	     "a thread that waits does not collect garbage");
+	findings_free(fs);
+	insight_free(in);
+	trace_free(t);
+}
+
+/* Two layers of one block that take most are named by it. */
+static void test_block(void)
+{
+	static const char *const name[] = { "net.wide.0", "net.wide.2", "net.first", "net.last" };
+	size_t n = 0;
+	struct findings *fs;
+	struct insight *in;
+	struct trace *t;
+
+	for (unsigned long i = 0; i < 20; i++) {
+		n += (size_t)sprintf(text + n, "step 101 %lu %lu %lu;", i * 100 * MS, 100 * MS,
+				     i + 1);
+		for (unsigned long k = 0; k < 4; k++)
+			n += (size_t)sprintf(text + n, "module 101 %lu %lu 0 %s;",
+					     i * 100 * MS + (k < 2 ? k * 45 : 86 + k * 2) * MS,
+					     (k < 2 ? 45 : 2) * MS, name[k]);
+	}
+	t = kit_trace(text);
+	if (insight_new(&in, t) < 0 || findings_new(&fs, in) < 0)
+		abort();
+	T_OK(fs->n && fs->f[0].family == FAMILY_LAYER &&
+		     strstr(fs->f[0].title, "One block takes most of the model's time: net.wide"),
+	     "a block of layers: %s", fs->n ? fs->f[0].title : "nothing");
 	findings_free(fs);
 	insight_free(in);
 	trace_free(t);
@@ -320,7 +352,9 @@ int main(void)
 		try_gaps(&gaps[i]);
 	for (size_t i = 0; i < T_LEN(cases); i++)
 		try(&cases[i]);
-	test_gil();
+	test_gil(100, 3);
+	test_gil(13, 1);
+	test_block();
 	test_open_step();
 	test_gc_of_another();
 	test_few();

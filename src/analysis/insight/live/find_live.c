@@ -101,8 +101,7 @@ static void outermost(const struct trace *t, struct sample_blame *b)
 	}
 }
 
-/* Waits for the GIL are short, and few samples fall into them. These do not give a share, but that one holder
- * has most of them is certain if all but few are its own: two standard errors above half. */
+/* Few samples fall into short waits. They give no share, but who holds most is certain from two errors on. */
 static bool holds_mostly(const struct sample_blame *b, const struct share *all)
 {
 	return b->held && all->count >= SAMPLES_ENOUGH / 3 && all->share - 2 * all->error > 0.5;
@@ -258,7 +257,7 @@ static const char *own_remedy(enum sample_state s)
 	       : s == SAMPLE_WAIT
 		       ? "do what %.100s waits for ahead, in another thread or process"
 		       : "make %.100s cheaper (vectorise it, do it less often), or take it out of "
-			 "the step";
+			 "the step: ahead, in another process";
 }
 
 static bool code_fill(const struct insight *in, struct finding *f)
@@ -292,13 +291,15 @@ static bool code_fill(const struct insight *in, struct finding *f)
 		return false;
 	live_judge(a, f, OWN);
 	text = strstr(own_remedy(c.b.state), "%.100s");
-	SAY(title, "%.120s %s in every step", c.code, doing(c.b.state));
-	if (!f->on->steps)
-		SAY(title, "%.120s %s", c.code, doing(c.b.state));
+	SAY(title, "%.120s %s%s", c.code, doing(c.b.state), f->on->steps ? " in the steps" : "");
 	live_say_parts(f, a, OWN);
 	say_culprit(in, f, &c);
-	SAY(action, "%.*s%.100s%s", (int)(text - own_remedy(c.b.state)), own_remedy(c.b.state),
-	    c.code, text + strlen("%.100s"));
+	if (live_unjitted(in, a, OWN))
+		SAY(action, "%.100s calls operations of JAX one by one: put it under jax.jit",
+		    c.code);
+	else
+		SAY(action, "%.*s%.100s%s", (int)(text - own_remedy(c.b.state)),
+		    own_remedy(c.b.state), c.code, text + strlen("%.100s"));
 	return true;
 }
 

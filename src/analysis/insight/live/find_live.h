@@ -22,6 +22,8 @@ const struct rule *gap_rule(enum family k);
 /* find_live_compile.c */
 rule_cost_fn live_again_cost, live_compiling_cost;
 rule_fill_fn live_again_fill;
+/* Are these causes (bits) in part calls of JAX's operations, outside of compiled functions? */
+bool live_unjitted(const struct insight *in, const struct host_account *a, uint32_t causes);
 
 /* find_live_ranks.c */
 rule_cost_fn live_comm_cost, live_straggler_cost, live_imbalance_cost;

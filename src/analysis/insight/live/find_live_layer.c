@@ -11,10 +11,10 @@ struct layer {
 	const struct insight_host_row *most; /* NULL: none stands out */
 	uint64_t ns, next_ns, all_ns;
 	size_t n;
-	size_t block; /* of the name: the block that has most, as two layers of it do; 0: one layer */
+	size_t block; /* length of the name of the block that two layers are in; 0: it is one layer */
 };
 
-/* Two layers of one block, up and down a width, are one piece: if both take three times all the rest. */
+/* Two layers of one block are one piece, if both together take three times as long as all others. */
 static void join_pair(const struct trace *t, struct layer *l, const struct insight_host_row *second)
 {
 	const char *a = l->most ? trace_text(t, l->most->name) : "", *dot = strrchr(a, '.');

@@ -208,7 +208,7 @@ static const struct stack_frame *own_function(const struct trace *t, uint32_t st
 		const char *name = trace_text(t, f->name);
 
 		if (f->kind != FRAME_PYTHON || !(f->flags & FRAME_USER) ||
-		    stack_is_generated(trace_text(t, f->file)))
+		    file_is_library(trace_text(t, f->file)))
 			continue;
 		return !strcmp(name, "<module>") || !strcmp(name, "main") ||
 				       !strncmp(name, "train", 5)
