@@ -3,7 +3,7 @@
  * tracekit.h - a trace from a few lines of text, for tests.
  *
  *	file RANK                                  what follows is of this rank (0 unless told)
- *	op|user|py TID START DUR ID NAME           a range; ID: External id or 0
+ *	op|user|py|module TID START DUR ID NAME    a range; ID: External id or 0
  *	step TID START DUR NUMBER
  *	api|sync TID START DUR CORR EXT NAME
  *	kernel|memset|wait|gua DEVICE STREAM START DUR CORR NAME
@@ -78,7 +78,7 @@ static inline int kit_host(struct kit *k, const char *line, const char *word, co
 	} kind[] = {
 		{ "op", EVENT_RANGE, TRACE_OP },     { "user", EVENT_RANGE, TRACE_USER },
 		{ "py", EVENT_RANGE, TRACE_PYTHON }, { "api", EVENT_API, 0 },
-		{ "sync", EVENT_SYNC, 0 },
+		{ "sync", EVENT_SYNC, 0 },           { "module", EVENT_RANGE, TRACE_MODULE },
 	};
 	unsigned long tid, start, dur, id = 0, ext = 0;
 	struct event e = { 0 };

@@ -95,6 +95,14 @@ static int add_stream(struct insight *in, struct insight_device *d, uint32_t tra
 	return err;
 }
 
+static void see_gap(void *idle, const struct gap *g)
+{
+	double ns = (double)(g->end_ns - g->start_ns);
+
+	((struct idle *)idle)->d->d.gap_ns2 += ns * ns;
+	idle_gap(idle, g);
+}
+
 static int add_device(struct insight *in, uint32_t device, uint32_t *track)
 {
 	struct state_device *x = &in->x->device[device];
@@ -113,7 +121,7 @@ static int add_device(struct insight *in, uint32_t device, uint32_t *track)
 		err = add_stream(in, &x->d, l);
 	}
 	err = err ? err
-		  : breakdown_tracks(&x->sum, in->t, in->names, in->link, track, tracks, idle_gap,
+		  : breakdown_tracks(&x->sum, in->t, in->names, in->link, track, tracks, see_gap,
 				     &idle);
 	return err ? err : frames_sum(in, x);
 }

@@ -47,6 +47,7 @@ static const struct {
 	{ NULL, insight_compiles, NULL },
 	{ NULL, insight_stopped, insight_stopped_end },
 	{ NULL, NULL, insight_accounts_end },
+	{ NULL, NULL, insight_gaps_end },
 };
 
 #define PASSES (sizeof(pass) / sizeof(pass[0]))

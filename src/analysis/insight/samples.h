@@ -124,6 +124,9 @@ bool samples_waits_for_worker(const struct insight *in, uint32_t stack);
 /* Whether a row is among what is asked for. */
 bool samples_wanted(const struct sample_row *r, const struct samples_want *w);
 
+/* A file that is not the program's: of a framework, code that one made while it ran, a hook of aon. */
+bool file_is_library(const char *file);
+
 /* The share that `ns` of a sum is. */
 struct share samples_share(const struct samples_sum *s, double ns, uint64_t count);
 

@@ -124,6 +124,31 @@ static bool is_nameless(const struct trace *t, const struct stack_frame *f)
 	return false;
 }
 
+bool file_is_library(const char *file)
+{
+	static const char *const begin[] = { "<string>", "<frozen", "<generated", "<eval_with_key>",
+					     "<__array_function__" };
+	/* Also where it is installed beside the program: pip --target, PYTHONPATH. */
+	static const char *const in[] = {
+		"/torchinductor_",   "/aon_hook_",         "/jax/_src/",    "/jaxlib/",
+		"/torch/nn/",        "/torch/_",           "/torch/utils/", "/tinygrad/tensor.py",
+		"/tinygrad/engine/", "/tinygrad/runtime/", "/pyopencl/"
+	};
+
+	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++)
+		if (!strncmp(file, begin[i], strlen(begin[i])))
+			return true;
+	for (size_t i = 0; i < sizeof(in) / sizeof(in[0]); i++)
+		if (strstr(file, in[i]))
+			return true;
+	return false;
+}
+
+static const char *frame_file(const struct trace *t, const struct stack_frame *f)
+{
+	return f->file ? trace_text(t, f->file) : "";
+}
+
 static struct sample_blame blame_of(const struct insight *in, const struct sample_row *r)
 {
 	uint32_t stack = r->state == SAMPLE_GIL && r->holder ? r->holder : r->stack;
@@ -137,6 +162,9 @@ static struct sample_blame blame_of(const struct insight *in, const struct sampl
 
 	if (at == UINT32_MAX)
 		return b;
+	for (uint32_t i = at; i < s.n && file_is_library(frame_file(in->t, &s.frame[at])); i++)
+		if (s.frame[i].kind == FRAME_PYTHON && s.frame[i].flags & FRAME_USER)
+			at = i;
 	if (at > 0)
 		b.in = s.frame[at - 1];
 	b.frame = s.frame[at];

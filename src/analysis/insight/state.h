@@ -209,6 +209,7 @@ int insight_stopped_end(struct insight *in);
 int insight_accounts_begin(struct insight *in); /* live/account_host.c */
 int insight_accounts(struct insight *in);
 int insight_accounts_end(struct insight *in);
+int insight_gaps_end(struct insight *in); /* live/account_gap.c */
 
 /* stretch.c: keeps the events that the next stretch may refer to. */
 int insight_keep(struct insight *in);

@@ -25,7 +25,17 @@ static const char stacks[] =
 	"stack emit@/usr/lib/python3.11/logging/__init__.py:1100 report@/home/me/train.py:50! "
 	"main@/home/me/train.py:12!;"
 	"stack watch@/home/me/monitor.py:5! run@/usr/lib/python3.11/threading.py:3;"
-	"stack _save@/v/site-packages/torch/serialization.py:9 main@/home/me/train.py:13!;";
+	"stack _save@/v/site-packages/torch/serialization.py:9 main@/home/me/train.py:13!;"
+	"stack synchronize@/v/site-packages/torch/cuda/__init__.py:9 step@/home/me/train.py:60! "
+	"main@/home/me/train.py:14!;"
+	"stack cat@/v/site-packages/torch/functional.py:9 by_rows@/home/me/train.py:70! "
+	"main@/home/me/train.py:15!;"
+	"stack _save@/v/site-packages/torch/serialization.py:9 save@/v/aon_hook_torch.py:1! "
+	"store@/home/me/train.py:80! main@/home/me/train.py:16!;"
+	"stack ~fsync@libc.so:0 store@/home/me/train.py:81! main@/home/me/train.py:16!;"
+	"stack match@<string>:3! score@/home/me/train.py:90! main@/home/me/train.py:17!;"
+	"stack __call__@/home/me/lib/jax/_src/numpy/ufunc_api.py:9! update@/home/me/train.py:95! "
+	"main@/home/me/train.py:18!;";
 
 static char text[1 << 20];
 
@@ -63,6 +73,14 @@ static const struct made cases[] = {
 	  "throttled", "CPU quota", 40 },
 	{ "garbage collection", "Python GC", 40, { R, R, R, R, R }, { 4, 4, 3, 2, 3 },
 	  "gc", "garbage collector", 40 },
+	{ "operators that a function calls beside the model", "forward", 20, { R, R, R, R, R }, { 2, 10, 10, 10, 3 },
+	  "host_code", "by_rows (train.py:70) runs", 60 },
+	{ "files of a checkpoint", "torch.save", 20, { R, 6, 6, R, R }, { 11, 12, 12, 3, 3 },
+	  "checkpoint", "store (train.py:81)", 60 },
+	{ "generated code is its caller's", "Optimizer.step#SGD.step", 0, { R, R, R, R, R }, { 13, 13, 2, 3, 3 },
+	  "host_code", "score (train.py:90) runs", 40 },
+	{ "operations of JAX", "Optimizer.step#SGD.step", 0, { R, R, R, R, R }, { 14, 14, 2, 3, 3 },
+	  "host_code", "update (train.py:95) runs", 40 },
 	{ "a healthy program", "forward", 40, { R, R, R, R, R }, { 2, 2, 3, 3, 3 },
 	  "", "Nothing stands out: a step of 100 ms is 60 % backward pass, 40 % forward pass", 0 },
 	/* clang-format on */
@@ -124,8 +142,8 @@ static void try(const struct made *m)
 	trace_free(t);
 }
 
-/* The holder of the GIL is another thread: it is named, not who waits. */
-static void test_gil(void)
+/* The holder of the GIL is another thread: it is named, not who waits; by few samples that agree, too. */
+static void test_gil(unsigned long steps, unsigned waits)
 {
 	size_t n = (size_t)snprintf(text, sizeof(text), "%s", stacks);
 	struct short_answer answer;
@@ -133,7 +151,7 @@ static void test_gil(void)
 	struct insight *in;
 	struct trace *t;
 
-	for (unsigned long i = 0; i < 100; i++) {
+	for (unsigned long i = 0; i < steps; i++) {
 		unsigned long at = (1000 + i * 100) * MS;
 
 		n += (size_t)sprintf(text + n, "step 101 %lu %lu %lu;", at, 100 * MS, i + 1);
@@ -141,9 +159,9 @@ static void test_gil(void)
 			unsigned long s = at + (20 * k + 10) * MS;
 
 			n += (size_t)sprintf(text + n, "at 101 %lu %lu %u %u %u;", s, 20 * MS,
-					     k < 3 ? SAMPLE_GIL : SAMPLE_RUNNING, 2,
-					     k < 3 ? 102 : 0);
-			if (k < 3)
+					     k < waits ? SAMPLE_GIL : SAMPLE_RUNNING, 2,
+					     k < waits ? 102 : 0);
+			if (k < waits)
 				n += (size_t)sprintf(text + n, "at 102 %lu %lu 1 7 0 4;", s,
 						     20 * MS);
 		}
@@ -156,6 +174,84 @@ static void test_gil(void)
 		     strstr(answer.what, "watch (monitor.py:5) holds"),
 	     "the GIL's holder is named: %s", answer.what);
 	findings_free(fs);
+	insight_free(in);
+	trace_free(t);
+}
+
+/* The collector runs in the thread that holds the GIL: who waits for the GIL does not collect. */
+static void test_gc_of_another(void)
+{
+	size_t n = (size_t)snprintf(text, sizeof(text), "%s", stacks);
+	struct findings *fs;
+	struct insight *in;
+	struct trace *t;
+
+	for (unsigned long i = 0; i < 100; i++) {
+		unsigned long at = (1000 + i * 100) * MS;
+
+		n += (size_t)sprintf(text + n, "step 101 %lu %lu %lu;", at, 100 * MS, i + 1);
+		for (unsigned k = 0; k < 5; k++)
+			n += (size_t)sprintf(text + n, "at 101 %lu %lu %u %u %u %u;",
+					     at + (20 * k + 10) * MS, 20 * MS,
+					     k < 3   ? SAMPLE_GIL
+					     : k < 4 ? SAMPLE_WAIT
+						     : R,
+					     2, 0, k < 4 ? SAMPLE_GC : 0);
+	}
+	t = kit_trace(text);
+	if (insight_new(&in, t) < 0 || findings_new(&fs, in) < 0)
+		abort();
+	T_OK(fs->n && fs->f[0].family == FAMILY_GIL && !in->hosts.v[0].on.account.ns[ACCOUNT_GC],
+	     "a thread that waits does not collect garbage");
+	findings_free(fs);
+	insight_free(in);
+	trace_free(t);
+}
+
+/* Two layers of one block that take most are named by it. */
+static void test_block(void)
+{
+	static const char *const name[] = { "net.wide.0", "net.wide.2", "net.first", "net.last" };
+	size_t n = 0;
+	struct findings *fs;
+	struct insight *in;
+	struct trace *t;
+
+	for (unsigned long i = 0; i < 20; i++) {
+		n += (size_t)sprintf(text + n, "step 101 %lu %lu %lu;", i * 100 * MS, 100 * MS,
+				     i + 1);
+		for (unsigned long k = 0; k < 4; k++)
+			n += (size_t)sprintf(text + n, "module 101 %lu %lu 0 %s;",
+					     i * 100 * MS + (k < 2 ? k * 45 : 86 + k * 2) * MS,
+					     (k < 2 ? 45 : 2) * MS, name[k]);
+	}
+	t = kit_trace(text);
+	if (insight_new(&in, t) < 0 || findings_new(&fs, in) < 0)
+		abort();
+	T_OK(fs->n && fs->f[0].family == FAMILY_LAYER &&
+		     strstr(fs->f[0].title, "One block takes most of the model's time: net.wide"),
+	     "a block of layers: %s", fs->n ? fs->f[0].title : "nothing");
+	findings_free(fs);
+	insight_free(in);
+	trace_free(t);
+}
+
+/* What a program does after its last step is of no step. */
+static void test_open_step(void)
+{
+	size_t n = 0;
+	struct insight *in;
+	struct trace *t;
+
+	for (unsigned long i = 0; i < 20; i++)
+		n += (size_t)sprintf(text + n, "step 101 %lu %lu %lu;", i * 100 * MS,
+				     (i == 19 ? 5000 : 100) * MS, i + 1);
+	t = kit_trace(text);
+	if (insight_new(&in, t) < 0)
+		abort();
+	T_OK(in->hosts.v[0].on.account.steps == 18 &&
+		     in->hosts.v[0].on.account.base_ns == 1800 * MS,
+	     "a last step that does not end is left out");
 	insight_free(in);
 	trace_free(t);
 }
@@ -182,11 +278,85 @@ static void test_few(void)
 	trace_free(t);
 }
 
+/* --- a device without calls that launch: samples in its gaps tell --- */
+
+/* 100 rounds of 100 ms. In each, `works` kernels of the first 50 ms, one behind the other or each with a gap
+ * of its length behind it, and ten samples of the thread: of those in gaps the stack `idle`, of the others `busy`. */
+struct gaps {
+	const char *name;
+	unsigned works;
+	bool each;
+	unsigned idle, busy;
+	const char *family, *word;
+	unsigned cause; /* that has the half of the time that is idle */
+};
+
+static const struct gaps gaps[] = {
+	{ "code", 4, false, 4, 9, "host_code", "reweight (train.py:30)", ACCOUNT_HOST },
+	{ "a loader", 4, false, 1, 9, "input_bound", "__getitem__ (dataset.py:42)", ACCOUNT_INPUT },
+	{ "a checkpoint", 4, false, 8, 9, "checkpoint", "checkpoints", ACCOUNT_CHECKPOINT },
+	{ "a wait after each", 5, true, 4, 9, "host_sync", "step (train.py:60)", ACCOUNT_SYNC },
+	{ "code after each, without waits", 5, true, 4, 4, "host_code", "reweight", ACCOUNT_HOST },
+	{ "launching", 1000, true, 4, 4, "launch_bound", "reweight", ACCOUNT_LAUNCH },
+};
+
+static void make_gaps(const struct gaps *g)
+{
+	unsigned long each = 50 * MS / g->works;
+	size_t n = (size_t)snprintf(text, sizeof(text), "%s", stacks);
+
+	for (unsigned long i = 0; i < (g->works > 100 ? 10 : 100); i++) {
+		unsigned long at = (1000 + i * 100) * MS;
+
+		for (unsigned long k = 0; k < g->works; k++)
+			n += (size_t)sprintf(text + n, "kernel 0 7 %lu %lu 0 scale;",
+					     at + k * each * (g->each ? 2 : 1), each);
+		for (unsigned long k = 0; k < 10;
+		     k++) { /* at odd places of a thousand there are gaps */
+			unsigned long s = at + k * 10 * MS + (g->works > 100 ? k % 2 * each : 0);
+			bool idle = g->works > 100 ? k % 2 : g->each ? k % 2 : k >= 5;
+
+			n += (size_t)sprintf(text + n, "at 101 %lu %lu %u %u;", s + each / 2,
+					     10 * MS, R, idle ? g->idle : g->busy);
+		}
+	}
+}
+
+static void try_gaps(const struct gaps *g)
+{
+	struct short_answer answer;
+	struct findings *fs;
+	struct insight *in;
+	struct trace *t;
+	const struct time_account *a;
+
+	make_gaps(g);
+	t = kit_trace(text);
+	if (insight_new(&in, t) < 0 || findings_new(&fs, in) < 0)
+		abort();
+	answer_of(&answer, in, fs);
+	a = &in->device[0].account;
+	T_OK(sum(a) == a->base_ns && a->ns[g->cause] > a->base_ns / 100 * 45,
+	     "gaps by %s: the account is closed and has it", g->name);
+	T_OK(fs->n && !strcmp(family_table[fs->f[0].family].word, g->family) &&
+		     strstr(answer.what, g->word),
+	     "gaps by %s: %s", g->name, answer.what);
+	findings_free(fs);
+	insight_free(in);
+	trace_free(t);
+}
+
 int main(void)
 {
+	for (size_t i = 0; i < T_LEN(gaps); i++)
+		try_gaps(&gaps[i]);
 	for (size_t i = 0; i < T_LEN(cases); i++)
 		try(&cases[i]);
-	test_gil();
+	test_gil(100, 3);
+	test_gil(13, 1);
+	test_block();
+	test_open_step();
+	test_gc_of_another();
 	test_few();
 	return t_done();
 }

@@ -71,10 +71,12 @@ const char *finding_per(const struct finding *f)
 	return f->on->account.steps ? " a step" : "";
 }
 
-/* The rule for such a device: a thread has its own. NULL: none. */
+/* The rule for such a device: a thread has its own, and one that samples explain. NULL: none. */
 static const struct rule *rule_on(enum family k, const struct insight_device *d)
 {
-	return d->host ? live_rule(k) : rules[k];
+	if (d->host)
+		return live_rule(k);
+	return d->sampled && gap_rule(k) ? gap_rule(k) : rules[k];
 }
 
 uint64_t rule_cost(const struct insight *in, const struct insight_device *d, enum family k)

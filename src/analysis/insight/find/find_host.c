@@ -7,7 +7,7 @@
 
 static bool launches_seen(const struct insight_device *d)
 {
-	return d->launch.launched > 0;
+	return d->launch.launched > 0 || d->sampled;
 }
 
 static uint64_t cause(const struct insight_device *d, enum account_cause c)

@@ -62,7 +62,8 @@ static void find_gain(const struct findings *fs, struct finding *f)
 {
 	double gain = replay_gain(fs, f->family), base = (double)f->on->account.base_ns;
 
-	if (f->on->host) { /* nothing is queued: what is left out is gained */
+	/* Nothing is queued: what is left out is gained. Without launches there is nothing to replay. */
+	if (f->on->host || f->on->sampled) {
 		f->gain_known = true;
 		return;
 	}

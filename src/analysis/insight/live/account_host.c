@@ -13,6 +13,7 @@
 #include "insight/state.h"
 
 #define MANY_STEPS 10u /* from so many on, the first step is not like the others */
+#define OPEN_TIMES 10u /* the mean of the others: longer than steps that checkpoint or evaluate */
 
 /* A range that is open. */
 struct open {
@@ -333,6 +334,14 @@ static uint32_t choose(const struct insight *in, uint32_t process)
 	return best;
 }
 
+/* Steps that last until the next begins: the last has no next, and ends with what was recorded. */
+static bool last_is_open(const struct insight_step *s, size_t n)
+{
+	uint64_t others = s[n - 1].start_ns - (s[0].start_ns + s[0].dur_ns);
+
+	return n >= MANY_STEPS && s[n - 1].dur_ns / OPEN_TIMES > others / (n - 2);
+}
+
 static void set_base(const struct insight *in, struct host_account *a)
 {
 	const struct state_process *p = &in->x->process[a->process];
@@ -346,6 +355,10 @@ static void set_base(const struct insight *in, struct host_account *a)
 	}
 	a->on.account.start_ns = many ? s[0].start_ns + s[0].dur_ns : s[0].start_ns;
 	a->on.account.end_ns = s[p->steps - 1].start_ns + s[p->steps - 1].dur_ns;
+	if (last_is_open(s, p->steps)) {
+		a->on.account.end_ns = s[p->steps - 1].start_ns;
+		a->on.account.steps--;
+	}
 }
 
 static void see_holders(struct insight *in)

@@ -101,6 +101,12 @@ static void outermost(const struct trace *t, struct sample_blame *b)
 	}
 }
 
+/* Few samples fall into short waits. They give no share, but who holds most is certain from two errors on. */
+static bool holds_mostly(const struct sample_blame *b, const struct share *all)
+{
+	return b->held && all->count >= SAMPLES_ENOUGH / 3 && all->share - 2 * all->error > 0.5;
+}
+
 static void find_culprit(struct culprit *c, const struct insight *in, const struct host_account *a,
 			 uint32_t causes)
 {
@@ -114,7 +120,9 @@ static void find_culprit(struct culprit *c, const struct insight *in, const stru
 		const struct sample_blame *b = samples_first(&s, &c->all);
 
 		c->b = *b;
-		c->named = b->frame.name && s.count + (b->held ? a->holders : 0) >= SAMPLES_ENOUGH;
+		c->named =
+			b->frame.name && (s.count + (b->held ? a->holders : 0) >= SAMPLES_ENOUGH ||
+					  holds_mostly(b, &c->all));
 		if (causes == BIT(EVALUATION))
 			outermost(in->t, &c->b);
 		frame_called(in->t, &c->b.frame, c->code);
@@ -249,7 +257,7 @@ static const char *own_remedy(enum sample_state s)
 	       : s == SAMPLE_WAIT
 		       ? "do what %.100s waits for ahead, in another thread or process"
 		       : "make %.100s cheaper (vectorise it, do it less often), or take it out of "
-			 "the step";
+			 "the step: ahead, in another process";
 }
 
 static bool code_fill(const struct insight *in, struct finding *f)
@@ -283,13 +291,15 @@ static bool code_fill(const struct insight *in, struct finding *f)
 		return false;
 	live_judge(a, f, OWN);
 	text = strstr(own_remedy(c.b.state), "%.100s");
-	SAY(title, "%.120s %s in every step", c.code, doing(c.b.state));
-	if (!f->on->steps)
-		SAY(title, "%.120s %s", c.code, doing(c.b.state));
+	SAY(title, "%.120s %s%s", c.code, doing(c.b.state), f->on->steps ? " in the steps" : "");
 	live_say_parts(f, a, OWN);
 	say_culprit(in, f, &c);
-	SAY(action, "%.*s%.100s%s", (int)(text - own_remedy(c.b.state)), own_remedy(c.b.state),
-	    c.code, text + strlen("%.100s"));
+	if (live_unjitted(in, a, OWN))
+		SAY(action, "%.100s calls operations of JAX one by one: put it under jax.jit",
+		    c.code);
+	else
+		SAY(action, "%.*s%.100s%s", (int)(text - own_remedy(c.b.state)),
+		    own_remedy(c.b.state), c.code, text + strlen("%.100s"));
 	return true;
 }
 

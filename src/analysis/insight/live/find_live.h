@@ -16,9 +16,14 @@ void live_judge(const struct host_account *a, struct finding *f, uint32_t causes
 /* The first line of every finding: its part of the step, beside the largest other parts. */
 void live_say_parts(struct finding *f, const struct host_account *a, uint32_t causes);
 
+/* find_gap.c: of a device whose idle time samples explain; NULL: as of other devices */
+const struct rule *gap_rule(enum family k);
+
 /* find_live_compile.c */
 rule_cost_fn live_again_cost, live_compiling_cost;
 rule_fill_fn live_again_fill;
+/* Are these causes (bits) in part calls of JAX's operations, outside of compiled functions? */
+bool live_unjitted(const struct insight *in, const struct host_account *a, uint32_t causes);
 
 /* find_live_ranks.c */
 rule_cost_fn live_comm_cost, live_straggler_cost, live_imbalance_cost;

@@ -60,3 +60,18 @@ uint64_t live_compiling_cost(const struct insight *in, const struct insight_devi
 {
 	return live_again_cost(in, d) == UINT64_MAX ? d->account.ns[ACCOUNT_COMPILE] : UINT64_MAX;
 }
+
+bool live_unjitted(const struct insight *in, const struct host_account *a, uint32_t causes)
+{
+	double all = 0, some = 0;
+
+	for (size_t i = 0; i < a->rows; i++) {
+		struct stack_row s = trace_stack(in->t, a->row[i].stack);
+
+		if (!(causes & 1u << a->row[i].cause) || !s.n)
+			continue;
+		all += a->row[i].ns;
+		some += strstr(trace_text(in->t, s.frame[0].file), "/jax/_src/") ? a->row[i].ns : 0;
+	}
+	return some > all / 4;
+}

@@ -117,10 +117,11 @@ static enum account_cause cause_of(struct insight *in, const struct host_sample 
 	uint8_t part = r->part != HOST_PARTS ? r->part : insight_stack_part(in, r->stack);
 	enum account_cause work;
 
-	if (r->flags & SAMPLE_GC)
-		return ACCOUNT_GC;
+	/* Who collects holds the GIL: that the interpreter collects while this one waits is another's. */
 	if (r->state == SAMPLE_GIL)
 		return ACCOUNT_GIL;
+	if (r->flags & SAMPLE_GC && !is_blocked(r->state) && r->state != SAMPLE_SLEEP)
+		return ACCOUNT_GC;
 	work = part < HOST_PART_REST ? cause_of_part[part] : ACCOUNT_CODE;
 	if (work != ACCOUNT_CODE && !(HOST_WORK & 1u << work))
 		return work;
@@ -192,6 +193,70 @@ static void judge_code(const struct insight *in, struct host_account *a, size_t 
 			own += runs && leaf->flags & FRAME_USER ? r->ns : 0;
 			library += runs && computes(in->t, &s) ? r->ns : 0;
 		}
+	}
+}
+
+/* --- what goes with its function --- */
+
+/* The innermost function of the program; NULL: none, or only its main loop. */
+static const struct stack_frame *own_function(const struct trace *t, uint32_t stack)
+{
+	struct stack_row s = trace_stack(t, stack);
+
+	for (uint32_t i = 0; i < s.n; i++) {
+		const struct stack_frame *f = &s.frame[i];
+		const char *name = trace_text(t, f->name);
+
+		if (f->kind != FRAME_PYTHON || !(f->flags & FRAME_USER) ||
+		    file_is_library(trace_text(t, f->file)))
+			continue;
+		return !strcmp(name, "<module>") || !strcmp(name, "main") ||
+				       !strncmp(name, "train", 5)
+			       ? NULL
+			       : f;
+	}
+	return NULL;
+}
+
+static double in_function(const struct trace *t, const struct host_account *a,
+			  const struct stack_frame *f, enum account_cause cause)
+{
+	double ns = 0;
+
+	for (size_t i = 0; i < a->rows; i++) {
+		const struct stack_frame *g =
+			a->row[i].cause == cause ? own_function(t, a->row[i].stack) : NULL;
+
+		ns += g && g->name == f->name && g->file == f->file ? a->row[i].ns : 0;
+	}
+	return ns;
+}
+
+#define CALLS_LEAST 0.2 /* of all samples: a loss is computed outside the model, too */
+
+/* Operators that one function calls outside of a model are the program's own code, if the model is known:
+ * a loop over rows, say. And who writes a checkpoint waits for its files because of that. */
+static void judge_functions(const struct insight *in, struct host_account *a)
+{
+	double all = 0;
+
+	for (size_t i = 0; i < a->rows; i++)
+		all += a->row[i].ns;
+	for (size_t i = 0; i < a->rows; i++) {
+		struct host_sample *r = &a->row[i];
+		bool calls = r->cause == ACCOUNT_COMPUTE && a->part_ns[HOST_PART_FORWARD];
+		bool files = r->cause == ACCOUNT_IO || (r->cause == ACCOUNT_LOGGING && r->writes);
+		const struct stack_frame *f = r->part == HOST_PARTS && (calls || files)
+						      ? own_function(in->t, r->stack)
+						      : NULL;
+
+		if (f && files && in_function(in->t, a, f, ACCOUNT_CHECKPOINT) > 0)
+			r->cause = ACCOUNT_CHECKPOINT;
+		else if (f && calls &&
+			 in_function(in->t, a, f, ACCOUNT_COMPUTE) +
+					 in_function(in->t, a, f, ACCOUNT_CODE) >=
+				 CALLS_LEAST * all)
+			r->cause = ACCOUNT_CODE;
 	}
 }
 
@@ -270,6 +335,7 @@ void host_causes(struct insight *in, struct host_account *a)
 	judge_code(in, a, HOST_PART_BACKWARD);
 	judge_code(in, a, HOST_PART_OPTIMIZER);
 	judge_code(in, a, HOST_PARTS);
+	judge_functions(in, a);
 	for (size_t slot = 0; slot < SLOTS; slot++)
 		spread(a, slot);
 	for (size_t c = 0; c < ACCOUNT_CAUSES; c++)
