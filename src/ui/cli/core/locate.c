@@ -76,7 +76,12 @@ static int choose(char path[PATH_MAX])
 		return CLI_OK;
 	}
 	if (newest_here(path)) {
-		cli_say(CLI_OK, "no node store to read here; reading ./%s, the newest.", path);
+		static bool told; /* a command may ask several times */
+
+		if (!told)
+			cli_say(CLI_OK, "no node store to read here; reading ./%s, the newest.",
+				path);
+		told = true;
 		return CLI_OK;
 	}
 	if (access(NODE_STORE, F_OK) == 0 || errno == EACCES || *s.store)

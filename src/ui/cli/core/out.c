@@ -90,8 +90,10 @@ void out_ends(const struct out *out, enum out_style style, const char *left, con
 
 	if (!*right || used + 2 > width) {
 		put_styled(out, style, left);
-		if (*right)
-			put_styled(out, OUT_PLAIN, right);
+		if (*right) /* at the end of a line of its own */
+			fprintf(out->f, "%*s%s\n",
+				(int)(width > fmt_width(right) ? width - fmt_width(right) : 0), "",
+				right);
 		return;
 	}
 	fprintf(out->f, "%s%s%s%*s%s\n", out_style(out, style), left, out_style(out, OUT_PLAIN),
