@@ -209,6 +209,37 @@ static void check_ranks(void)
 	done(fs, in, t);
 }
 
+/* Twelve kernels shorter than their launches, six that are longer, and a wait. Without waits the long
+ * ones would still run while the next short ones are launched. */
+static void check_drained(void)
+{
+	char text[4096];
+	size_t used = 0;
+	uint64_t end = 0;
+	struct findings *fs;
+	struct insight *in;
+	struct trace *t;
+
+	for (unsigned i = 0; i < 18; i++) {
+		uint64_t start = 20 * (i + 1) + 5 > end ? 20 * (i + 1) + 5 : end;
+
+		end = start + (i < 12 ? 12 : 40);
+		used += (size_t)snprintf(text + used, sizeof(text) - used,
+					 "api 1 %u 20 %u 0 cudaLaunchKernel;"
+					 "kernel 0 7 %" PRIu64 " %" PRIu64 " %u gemm;",
+					 20 * i, i + 1, start, end - start, i + 1);
+	}
+	snprintf(text + used, sizeof(text) - used,
+		 "sync 1 360 %" PRIu64 " 19 0 cudaStreamSynchronize", end - 360);
+	t = kit_trace(text);
+	scale(t, 50, end + 2); /* the host is back */
+	fs = look(t, &in);
+	T_OK(fs->n && fs->f[0].family == FAMILY_SYNC && !find(fs, FAMILY_LAUNCH) && in_bounds(fs),
+	     "waits that empty the queue cost what is launched late behind them: %s",
+	     fs->n ? fs->f[0].title : "none");
+	done(fs, in, t);
+}
+
 /* The n-th collective of the group, at so many microseconds; us is 0: it was issued. */
 static void put_collective(struct trace *t, uint32_t track, uint64_t n, uint64_t at, uint64_t us)
 {
@@ -377,6 +408,7 @@ int main(void)
 	check_python();
 	check_ranks();
 	check_stopped();
+	check_drained();
 	check_memory();
 	check_compile();
 	check_random();

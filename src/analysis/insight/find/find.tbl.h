@@ -8,7 +8,7 @@
  */
 /* clang-format off */
 RULE(STOPPED,    stopped,         0.00, 0.00, 0.00, "collectives that never ended",
-     "A collective was issued and did not end as long as the recording goes on: the job stands still, "
+     "A collective was issued and did not end as long as the recording goes on: the job does not move, "
      "and how long its steps took before is not its problem.")
 RULE(INPUT,      input_bound,     0.03, 0.70, 1.00, "next batch",
      "The thread that launches GPU work was fetching or preparing its next batch while the GPU had "

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* find_stopped.c - the rule on jobs that stand still: who never came to which collective. */
+/* find_stopped.c - the rule on jobs that stopped: who never came to which collective. */
 #include <inttypes.h>
 
 #include "insight/find/finding.h"
@@ -15,7 +15,7 @@ static const struct insight_member *longest(const struct stopped *s)
 	return best;
 }
 
-/* Of the whole recording: what stands still is told on each device of that rank. */
+/* On each device of the rank that has been stuck for longest. */
 static uint64_t stopped_cost(const struct insight *in, const struct insight_device *d)
 {
 	const struct insight_member *m = in->stopped.stuck ? longest(&in->stopped) : NULL;
@@ -53,7 +53,7 @@ static uint64_t never_ran(const struct stopped *s, const struct insight_member *
 	return f->launches > f->work ? f->launches - f->work : 0;
 }
 
-/* The one whose GPU did not run what was launched: twice as much of it as of any other. */
+/* The one whose GPU did not run what was launched: twice as many launches as on any other. */
 static const struct insight_member *whose_gpu(const struct stopped *s, uint32_t group)
 {
 	const struct insight_member *best = NULL;
