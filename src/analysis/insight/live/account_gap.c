@@ -74,13 +74,14 @@ static enum idle_cause cause_of(const struct insight *in, const struct sample_ro
 	return launches ? IDLE_LAUNCH : IDLE_HOST;
 }
 
-/* Nearly each piece of work has a gap behind it. Long gaps count: one of four that is long is one in four. */
+/* Nearly each piece of work has a gap behind it. Equal gaps count as many, a long one beside three short ones
+ * as one; by roots, because one very long gap of thousands must not outweigh them. */
 bool gap_is_each(const struct insight_device *d)
 {
 	uint64_t work = d->b.kernels + d->b.copies + d->b.memsets;
 	double idle = (double)(d->b.span_ns - d->b.busy_ns);
 
-	return d->gap_ns2 > 0 && 1.5 * idle * idle / d->gap_ns2 >= (double)work;
+	return idle > 0 && 1.5 * d->gap_roots * d->gap_roots / idle >= (double)work;
 }
 
 /* How long the device worked while the thread waited for it, as a share of that. */
