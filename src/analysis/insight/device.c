@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* device.c - sums up each GPU of each rank: breakdown, streams, classes, copies, launches, idle. */
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -97,9 +98,7 @@ static int add_stream(struct insight *in, struct insight_device *d, uint32_t tra
 
 static void see_gap(void *idle, const struct gap *g)
 {
-	double ns = (double)(g->end_ns - g->start_ns);
-
-	((struct idle *)idle)->d->d.gap_ns2 += ns * ns;
+	((struct idle *)idle)->d->d.gap_roots += sqrt((double)(g->end_ns - g->start_ns));
 	idle_gap(idle, g);
 }
 

@@ -74,13 +74,14 @@ static enum idle_cause cause_of(const struct insight *in, const struct sample_ro
 	return launches ? IDLE_LAUNCH : IDLE_HOST;
 }
 
-/* Nearly each piece of work has a gap behind it. Long gaps count: one of four that is long is one in four. */
+/* Nearly each piece of work has a gap behind it. Equal gaps count as many, a long one beside three short ones
+ * as one; by roots, because one very long gap of thousands must not outweigh them. */
 bool gap_is_each(const struct insight_device *d)
 {
 	uint64_t work = d->b.kernels + d->b.copies + d->b.memsets;
 	double idle = (double)(d->b.span_ns - d->b.busy_ns);
 
-	return d->gap_ns2 > 0 && 1.5 * idle * idle / d->gap_ns2 >= (double)work;
+	return idle > 0 && 1.5 * d->gap_roots * d->gap_roots / idle >= (double)work;
 }
 
 /* How long the device worked while the thread waited for it, as a share of that. */
@@ -117,48 +118,58 @@ static void waits_each(const struct insight *in, struct insight_device *d, uint3
 	}
 }
 
-static void explain(struct insight *in, struct insight_device *d, uint32_t track)
+static bool is_of_gap(const struct sample_row *r, uint32_t track)
 {
-	static const uint8_t account[IDLE_CAUSES] = {
-		[IDLE_INPUT] = ACCOUNT_INPUT,
-		[IDLE_SYNC] = ACCOUNT_SYNC,
-		[IDLE_HOST] = ACCOUNT_HOST,
-		[IDLE_LAUNCH] = ACCOUNT_LAUNCH,
-		[IDLE_CHECKPOINT] = ACCOUNT_CHECKPOINT,
-		[IDLE_COMPILE] = ACCOUNT_COMPILE,
-		[IDLE_GC] = ACCOUNT_GC,
-		[IDLE_OTHER] = ACCOUNT_UNKNOWN,
-	};
-	uint64_t *to = d->account.ns, idle = to[ACCOUNT_UNKNOWN], count = 0;
-	uint64_t work = d->b.kernels + d->b.copies + d->b.memsets;
-	double ns[IDLE_CAUSES] = { 0 }, all = 0;
+	return r->track == track && r->gap == IDLE_OTHER + 1;
+}
 
-	for (size_t i = 0; i < in->samples.rows; i++) {
-		const struct sample_row *r = &in->samples.row[i];
+/* Gives each sample in a gap its cause, and sums them up by cause. Returns how many there are. */
+static uint64_t sum_gaps(struct insight *in, uint32_t track, bool launches, double ns[IDLE_CAUSES])
+{
+	uint64_t count = 0;
 
-		if (r->track == track && r->gap == IDLE_OTHER + 1) {
-			count += r->count;
-			all += r->ns;
-		}
-	}
-	if (count < SAMPLES_ENOUGH || all <= 0)
-		return;
-	for (size_t i = 0; i < in->samples.rows; i++) {
+	for (size_t i = 0; i < in->samples.rows; i++)
+		count += is_of_gap(&in->samples.row[i], track) ? in->samples.row[i].count : 0;
+	for (size_t i = 0; count >= SAMPLES_ENOUGH && i < in->samples.rows; i++) {
 		struct sample_row *r = &in->samples.row[i];
 
-		if (r->track != track || r->gap != IDLE_OTHER + 1)
+		if (!is_of_gap(r, track))
 			continue;
-		r->gap = (uint8_t)(cause_of(in, r, idle / GAP_SHORT_NS <= work) + 1);
+		r->gap = (uint8_t)(cause_of(in, r, launches) + 1);
 		ns[r->gap - 1] += r->ns;
 	}
-	for (size_t c = 0; c < IDLE_CAUSES; c++) {
-		uint64_t some = (uint64_t)(ns[c] / all * (double)idle);
+	return count;
+}
 
-		some = some < to[ACCOUNT_UNKNOWN] ? some : to[ACCOUNT_UNKNOWN];
-		if (account[c] == ACCOUNT_UNKNOWN || c == IDLE_OTHER)
-			continue;
-		to[account[c]] += some;
-		to[ACCOUNT_UNKNOWN] -= some;
+static void explain(struct insight *in, struct insight_device *d, uint32_t track)
+{
+	static const struct {
+		enum idle_cause idle;
+		enum account_cause account;
+	} to[] = {
+		{ IDLE_INPUT, ACCOUNT_INPUT },
+		{ IDLE_SYNC, ACCOUNT_SYNC },
+		{ IDLE_HOST, ACCOUNT_HOST },
+		{ IDLE_LAUNCH, ACCOUNT_LAUNCH },
+		{ IDLE_CHECKPOINT, ACCOUNT_CHECKPOINT },
+		{ IDLE_COMPILE, ACCOUNT_COMPILE },
+		{ IDLE_GC, ACCOUNT_GC },
+	};
+	uint64_t *left = &d->account.ns[ACCOUNT_UNKNOWN], idle = *left;
+	uint64_t work = d->b.kernels + d->b.copies + d->b.memsets;
+	double ns[IDLE_CAUSES] = { 0 }, all = 0;
+	uint64_t count = sum_gaps(in, track, idle / GAP_SHORT_NS <= work, ns);
+
+	for (size_t c = 0; c < IDLE_CAUSES; c++)
+		all += ns[c];
+	if (count < SAMPLES_ENOUGH || all <= 0)
+		return;
+	for (size_t i = 0; i < sizeof(to) / sizeof(to[0]); i++) {
+		uint64_t some = (uint64_t)(ns[to[i].idle] / all * (double)idle);
+
+		some = some < *left ? some : *left;
+		d->account.ns[to[i].account] += some;
+		*left -= some;
 	}
 	d->sampled = count;
 	d->sampled_track = track;

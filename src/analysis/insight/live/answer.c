@@ -31,6 +31,34 @@ char *answer_parts(const struct time_account *a, char *buf, size_t cap)
 	return buf;
 }
 
+/* A GPU that is busy for less than a fifth of the time is not what the program waits for. */
+static bool uses_gpu(const struct insight *in, const struct host_account *a)
+{
+	uint64_t busy = 0;
+
+	for (size_t i = 0; i < in->devices; i++)
+		if (in->t->device[in->device[i].device].process == a->process)
+			busy += in->device[i].b.busy_ns;
+	return busy > a->on.account.base_ns / 5;
+}
+
+const struct insight_device *live_device(const struct insight *in, size_t n)
+{
+	const struct host_account *a = &in->hosts.v[n];
+	uint64_t steps = 0, most = 0;
+
+	if (!a->on.account.base_ns || uses_gpu(in, a))
+		return NULL;
+	for (size_t i = 0; i < in->hosts.n; i++) {
+		steps += in->hosts.v[i].on.account.steps;
+		if (in->hosts.v[i].on.account.base_ns > most)
+			most = in->hosts.v[i].on.account.base_ns;
+	}
+	if (steps ? !a->on.account.steps : a->on.account.base_ns < most)
+		return NULL;
+	return &a->on;
+}
+
 /* The thread to speak of where nothing was found: of the first rank that has one. */
 static const struct insight_device *thread_of(const struct insight *in)
 {

@@ -260,6 +260,23 @@ static const char *own_remedy(enum sample_state s)
 			 "the step: ahead, in another process";
 }
 
+static bool range_fill(const struct insight *in, struct finding *f)
+{
+	const struct host_account *a = f->on->host;
+
+	f->cost_ns = a->range[0].ns;
+	f->share = ratio(f->cost_ns, a->on.account.base_ns);
+	live_judge(a, f, 0);
+	SAY(title, "The program's range %.80s takes most of its time",
+	    trace_text(in->t, a->range[0].name));
+	live_say_parts(f, a, OWN);
+	finding_seen(f, "its own time, without ranges inside it, of %zu ranges of the program",
+		     a->ranges);
+	SAY(action, "make %.80s cheaper; ranges inside it (aon_range_push) split its time",
+	    trace_text(in->t, a->range[0].name));
+	return f->share >= live_least(FAMILY_CPU);
+}
+
 static bool code_fill(const struct insight *in, struct finding *f)
 {
 	const struct host_account *a = f->on->host;
@@ -267,20 +284,8 @@ static bool code_fill(const struct insight *in, struct finding *f)
 	struct culprit c;
 
 	find_culprit(&c, in, a, OWN);
-	if (!c.named && a->on.account.ns[ACCOUNT_RANGE] >= f->cost_ns / 2 && a->ranges) {
-		f->cost_ns = a->range[0].ns;
-		f->share = ratio(f->cost_ns, a->on.account.base_ns);
-		live_judge(a, f, 0);
-		SAY(title, "The program's range %.80s takes most of its time",
-		    trace_text(in->t, a->range[0].name));
-		live_say_parts(f, a, OWN);
-		finding_seen(f,
-			     "its own time, without ranges inside it, of %zu ranges of the program",
-			     a->ranges);
-		SAY(action, "make %.80s cheaper; ranges inside it (aon_range_push) split its time",
-		    trace_text(in->t, a->range[0].name));
-		return f->share >= live_least(FAMILY_CPU);
-	}
+	if (!c.named && a->on.account.ns[ACCOUNT_RANGE] >= f->cost_ns / 2 && a->ranges)
+		return range_fill(in, f);
 	if (!c.named)
 		return false;
 	if (c.all.share >= 0.25) { /* else many functions share it */
@@ -470,31 +475,3 @@ static uint64_t no_cost(const struct insight *in, const struct insight_device *d
 
 #define RULE(ID, ...) const struct rule rule_##ID = { no_cost, plain_fill };
 #include "insight/live/find_live.tbl.h"
-
-/* A GPU that is busy for less than a fifth of the time is not what the program waits for. */
-static bool uses_gpu(const struct insight *in, const struct host_account *a)
-{
-	uint64_t busy = 0;
-
-	for (size_t i = 0; i < in->devices; i++)
-		if (in->t->device[in->device[i].device].process == a->process)
-			busy += in->device[i].b.busy_ns;
-	return busy > a->on.account.base_ns / 5;
-}
-
-const struct insight_device *live_device(const struct insight *in, size_t n)
-{
-	const struct host_account *a = &in->hosts.v[n];
-	uint64_t steps = 0, most = 0;
-
-	if (!a->on.account.base_ns || uses_gpu(in, a))
-		return NULL;
-	for (size_t i = 0; i < in->hosts.n; i++) {
-		steps += in->hosts.v[i].on.account.steps;
-		if (in->hosts.v[i].on.account.base_ns > most)
-			most = in->hosts.v[i].on.account.base_ns;
-	}
-	if (steps ? !a->on.account.steps : a->on.account.base_ns < most)
-		return NULL;
-	return &a->on;
-}

@@ -5,7 +5,7 @@
 #include "insight/find/finding.h"
 #include "insight/live/account_host.h"
 
-/* The thread of the n-th process of the trace, if findings are about it: of a process that has steps and
+/* answer.c: the thread of the n-th process of the trace, if findings are about it: of a process that has steps and
  * hardly uses a GPU; without steps anywhere, of the process of which most was seen. Else NULL. */
 const struct insight_device *live_device(const struct insight *in, size_t n);
 const struct rule *live_rule(enum family k); /* NULL: there is none */

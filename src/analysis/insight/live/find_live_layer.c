@@ -91,7 +91,8 @@ bool live_layer_fill(const struct insight *in, struct finding *f)
 	finding_seen(f, "%s%s of %s (%s %%): %s %% of forward and backward pass", T(f->cost_ns),
 		     finding_per(f), T(f->on->account.base_ns), P(f->share),
 		     P(ratio(l.ns, l.all_ns)));
-	finding_seen(f, "the next of %zu layers takes %s %%", l.n, P(ratio(l.next_ns, l.all_ns)));
+	finding_seen(f, "%s of %zu layers %s %s %%", l.block ? "all others" : "the next", l.n,
+		     l.block ? "take" : "takes", P(ratio(l.next_ns, l.all_ns)));
 	finding_facts(f, FACT_N("layer_ns", l.ns), FACT_N("next_ns", l.next_ns),
 		      FACT_N("layers", l.n));
 	SAY(action,

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "insight/live/live_priv.h"
 #include "insight/state.h"
 
@@ -218,18 +219,26 @@ static const struct stack_frame *own_function(const struct trace *t, uint32_t st
 	return NULL;
 }
 
-static double in_function(const struct trace *t, const struct host_account *a,
-			  const struct stack_frame *f, enum account_cause cause)
+static uint64_t function_key(const struct stack_frame *f, bool checkpoint)
 {
-	double ns = 0;
+	return hash_mix((uint64_t)f->name << 32 | f->file, checkpoint);
+}
 
+/* The time of each function: in checkpoints, and in what it computes or calls. */
+static void sum_functions(struct map *ns, const struct trace *t, const struct host_account *a)
+{
 	for (size_t i = 0; i < a->rows; i++) {
-		const struct stack_frame *g =
-			a->row[i].cause == cause ? own_function(t, a->row[i].stack) : NULL;
+		uint8_t cause = a->row[i].cause;
+		bool saves = cause == ACCOUNT_CHECKPOINT;
+		const struct stack_frame *f =
+			saves || cause == ACCOUNT_COMPUTE || cause == ACCOUNT_CODE
+				? own_function(t, a->row[i].stack)
+				: NULL;
+		uint64_t *sum = f ? map_at(ns, function_key(f, saves)) : NULL;
 
-		ns += g && g->name == f->name && g->file == f->file ? a->row[i].ns : 0;
+		if (sum)
+			*sum += (uint64_t)a->row[i].ns;
 	}
-	return ns;
 }
 
 #define CALLS_LEAST 0.2 /* of all samples: a loss is computed outside the model, too */
@@ -238,8 +247,10 @@ static double in_function(const struct trace *t, const struct host_account *a,
  * a loop over rows, say. And who writes a checkpoint waits for its files because of that. */
 static void judge_functions(const struct insight *in, struct host_account *a)
 {
+	struct map ns = { 0 };
 	double all = 0;
 
+	sum_functions(&ns, in->t, a);
 	for (size_t i = 0; i < a->rows; i++)
 		all += a->row[i].ns;
 	for (size_t i = 0; i < a->rows; i++) {
@@ -250,14 +261,13 @@ static void judge_functions(const struct insight *in, struct host_account *a)
 						      ? own_function(in->t, r->stack)
 						      : NULL;
 
-		if (f && files && in_function(in->t, a, f, ACCOUNT_CHECKPOINT) > 0)
+		if (f && files && map_get(&ns, function_key(f, true)))
 			r->cause = ACCOUNT_CHECKPOINT;
 		else if (f && calls &&
-			 in_function(in->t, a, f, ACCOUNT_COMPUTE) +
-					 in_function(in->t, a, f, ACCOUNT_CODE) >=
-				 CALLS_LEAST * all)
+			 (double)map_get(&ns, function_key(f, false)) >= CALLS_LEAST * all)
 			r->cause = ACCOUNT_CODE;
 	}
+	map_fini(&ns);
 }
 
 /* --- from samples to time --- */
