@@ -304,6 +304,20 @@ static void check_stopped(void)
 	done(fs, in, t);
 }
 
+static void check_few(void)
+{
+	struct trace *t = kit_trace("op 1 0 900 0 tokenise;api 1 900 5 1 0 cudaLaunchKernel;"
+				    "kernel 0 7 910 90 1 gemm");
+	struct findings *fs;
+	struct insight *in;
+
+	scale(t, 4, 1000);
+	fs = look(t, &in);
+	T_OK(fs->n && fs->f[0].sure == SURE_LOW && fs->f[0].family == FAMILY_CPU,
+	     "four kernels are too little to be sure of anything");
+	done(fs, in, t);
+}
+
 static void check_memory(void)
 {
 	struct trace *t = kit_trace("kernel 0 7 0 100 1 gemm;counter 1 0 33554432 Total Allocated;"
@@ -407,6 +421,7 @@ int main(void)
 		check_case(i);
 	check_python();
 	check_ranks();
+	check_few();
 	check_stopped();
 	check_drained();
 	check_memory();

@@ -44,11 +44,29 @@ static enum sureness agreed(double gain, double share)
 	return 2 * less >= more ? SURE_MEDIUM : SURE_LOW;
 }
 
+/* So few pieces of work are one pass of anything: nothing recurs by which a cause is known.
+ * What calls say by themselves holds for one call. */
+#define WORK_LEAST 8u
+
+static void doubt(struct finding *f)
+{
+	uint64_t work = f->on->b.kernels + f->on->b.copies + f->on->b.memsets;
+
+	if (f->on->host || work >= WORK_LEAST || f->family == FAMILY_STOPPED ||
+	    f->family == FAMILY_CAPTURE || f->family == FAMILY_WARM_UP ||
+	    f->family == FAMILY_COMPILING)
+		return;
+	if (f->most > SURE_LOW)
+		finding_seen(f, "too little to conclude: %s pieces of GPU work in all", N(work));
+	f->most = SURE_LOW;
+}
+
 static void earn(struct finding *f)
 {
 	const struct time_account *a = &f->on->account;
 	double unknown = ratio(a->ns[ACCOUNT_UNKNOWN], a->base_ns);
 
+	doubt(f);
 	if (f->replayed)
 		f->sure = agreed((double)f->gain_hi_ns, (double)f->cost_ns);
 	if (unknown > f->share / 3 && f->sure > SURE_MEDIUM)
