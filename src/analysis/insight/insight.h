@@ -16,7 +16,7 @@
 #include "insight/roofline/pm.h"
 #include "insight/roofline/roof.h"
 #include "insight/roofline/traffic.h"
-#include "insight/samples.h"
+#include "insight/samples/samples.h"
 #include "model/trace.h"
 
 #define NO_EVENT UINT32_MAX
@@ -79,7 +79,7 @@ struct insight_device {
 	size_t stream_first, streams;     /* into insight.stream[] */
 	uint64_t steps, step_ns;          /* of its process, and their time */
 	const struct host_account *host;  /* NULL; else no GPU: a thread, of this account */
-	double gap_roots;                   /* the sum of the square roots of its gaps */
+	double gap_roots;                 /* the sum of the square roots of its gaps */
 	/* Samples that explain its idle time, as no launch call was recorded (live/account_gap.c); 0: none. */
 	uint64_t sampled;
 	uint32_t sampled_track; /* of this thread */

@@ -12,7 +12,7 @@
 
 #include "insight/insight.h"
 #include "base/map.h"
-#include "insight/samples.h"
+#include "insight/samples/samples.h"
 #include "theory/op_work.h"
 
 /* Starts of what is queued on a stream: a ring that grows. */

@@ -5,7 +5,7 @@
  * A gap is known when it ends, maybe in a later stretch than the samples in it. So samples wait,
  * in order of thread and time, until no gap of their process can reach back to them.
  */
-#include "insight/samples.h"
+#include "insight/samples/samples.h"
 
 #include <errno.h>
 #include <stdlib.h>
