@@ -5,7 +5,7 @@ RULE(OPTIMIZER,  optimizer_bound, 0.30, 0.30, 0.80, "optimizer",
      "The optimizer's work grows with the parameters only, the model's with parameters and batch: a "
      "third of a step or more is out of proportion, mostly many small operations.")
 RULE(LAYER,      slow_layer,      0.40, 0.30, 0.80, "one layer",
-     "One line or layer of the model takes most of its time, and several times what others take.")
+     "One line or layer of the model takes longest, and several times what others take.")
 RULE(EVALUATION, evaluation,      0.15, 0.50, 1.00, "evaluation",
      "The model is evaluated between steps.")
 RULE(LOGGING,    logging,         0.05, 0.80, 1.00, "logging",
