@@ -267,8 +267,7 @@ static bool range_fill(const struct insight *in, struct finding *f)
 	f->cost_ns = a->range[0].ns;
 	f->share = ratio(f->cost_ns, a->on.account.base_ns);
 	live_judge(a, f, 0);
-	SAY(title, "The program's range %.80s takes longest",
-	    trace_text(in->t, a->range[0].name));
+	SAY(title, "The program's range %.80s takes longest", trace_text(in->t, a->range[0].name));
 	live_say_parts(f, a, OWN);
 	finding_seen(f, "its own time, without ranges inside it, of %zu ranges of the program",
 		     a->ranges);
