@@ -186,7 +186,6 @@ def sound(place, root, paths):
         if r is None or w is None:
             continue
         broken += aonschema.check(r) + aonschema.check(w)
-        spans = {(d["rank"], d["device"]): d["span_ns"] for d in r["devices"]}
         for d in r["devices"]:
             if d["busy_ns"] + d["idle_ns"] != d["span_ns"] or sum(d["idle"].values()) != d["idle_ns"] or \
                     d["compute_ns"] + d["exposed_comm_ns"] + d["exposed_copy_ns"] != d["busy_ns"] or \
@@ -196,19 +195,12 @@ def sound(place, root, paths):
                 other += d["classes"].get("other", 0)
                 total += sum(d["classes"].values())
         for f in w["findings"]:
-            if not 0 <= f["share"] <= 1 or f["cost_ns"] > max(spans.values()) or not f["seen"] or \
-                    len(f["evidence"]) < 2 or not f["expect"] or f["gain_hi_ns"] > f["cost_ns"]:
+            if not 0 <= f["share"] <= 1 or f["cost_ns"] > f["base_ns"] or not f["seen"] or \
+                    len(f["evidence"]) < 2 or not f["expect"] or f.get("replay_ns", 0) > f["base_ns"]:
                 bad.append((p.name, f))
-            busiest = max(d["busy_ns"] / d["span_ns"] for d in r["devices"] if d["span_ns"])
-            if f["family"] == "gpu_saturated" and busiest < 0.85:
-                bad.append((p.name, "saturated", busiest))
         path = w["critical_path"]
-        if path and (not 0 < sum(path["by_kind"].values()) <= path["span_ns"] or
-                     any(f.get("replay_ns", 0) > path["span_ns"] for f in w["findings"])):
+        if path and not 0 < sum(path["by_kind"].values()) <= path["span_ns"]:
             bad.append((p.name, "path", path))
-        costs = [f["cost_ns"] for f in w["findings"]]
-        if costs != sorted(costs, reverse=True):
-            bad.append((p.name, "order", costs))
     ok(not bad, f"of {len(paths)} traces no number contradicts another", bad[:3])
     ok(not broken, "all JSON is as docs/json.md has it", broken[:5])
     ok(total and other / total < 0.03, f"{100 * other / max(total, 1):.2f} % of GPU time is of no class")
