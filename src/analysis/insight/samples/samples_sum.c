@@ -149,6 +149,16 @@ static const char *frame_file(const struct trace *t, const struct stack_frame *f
 	return f->file ? trace_text(t, f->file) : "";
 }
 
+/* Generated code is blamed on its caller. A program that is nothing else (python -c) is its own. */
+static uint32_t own_frame(const struct trace *t, const struct stack_row *s, uint32_t at)
+{
+	for (uint32_t i = at; i < s->n; i++)
+		if (s->frame[i].kind == FRAME_PYTHON && s->frame[i].flags & FRAME_USER &&
+		    !file_is_library(frame_file(t, &s->frame[i])))
+			return i;
+	return at;
+}
+
 static struct sample_blame blame_of(const struct insight *in, const struct sample_row *r)
 {
 	uint32_t stack = r->state == SAMPLE_GIL && r->holder ? r->holder : r->stack;
@@ -162,9 +172,7 @@ static struct sample_blame blame_of(const struct insight *in, const struct sampl
 
 	if (at == UINT32_MAX)
 		return b;
-	for (uint32_t i = at; i < s.n && file_is_library(frame_file(in->t, &s.frame[at])); i++)
-		if (s.frame[i].kind == FRAME_PYTHON && s.frame[i].flags & FRAME_USER)
-			at = i;
+	at = own_frame(in->t, &s, at);
 	if (at > 0)
 		b.in = s.frame[at - 1];
 	b.frame = s.frame[at];
