@@ -421,7 +421,9 @@ static int report_view(const struct opts *o, int by)
 	rc = view_only(o);
 	if (rc != CLI_OK)
 		return rc;
-	rc = view_open(&v, o, o->val[OPT_JSON] || !o->val[OPT_BY] ? VIEW_ALL : rows);
+	if (o->val[OPT_JSON])
+		rows = VIEW_KERNEL; /* all tables, and no findings: a replay costs more than both */
+	rc = view_open(&v, o, o->val[OPT_JSON] || o->val[OPT_BY] ? rows : VIEW_ALL);
 	if (rc != CLI_OK)
 		return rc;
 	if (o->val[OPT_JSON])

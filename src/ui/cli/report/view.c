@@ -50,6 +50,7 @@ int view_open(struct view *v, const struct opts *o, enum view_by by)
 {
 	bool swept = by == VIEW_CLASS || by == VIEW_RANK || by == VIEW_STREAM;
 	bool less = swept || by == VIEW_STEP;
+	bool judged = by == VIEW_ALL || by == VIEW_EVENTS;
 	int rc, err;
 
 	memset(v, 0, sizeof(*v));
@@ -71,9 +72,9 @@ int view_open(struct view *v, const struct opts *o, enum view_by by)
 	err = v->in ? 0 : less ? insight_new_breakdown(&v->in, v->t) : insight_new(&v->in, v->t);
 	if (!err && !less)
 		err = join_telemetry(v);
-	if (!err && !less)
+	if (!err && judged)
 		err = findings_new(&v->fs, v->in);
-	if (!err && !less && v->in->parted)
+	if (!err && judged && v->in->parted)
 		err = replay_newest(v);
 	if (err < 0) {
 		view_close(v);

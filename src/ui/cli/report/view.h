@@ -9,7 +9,7 @@
 struct view {
 	struct trace *t;     /* owned */
 	struct insight *in;  /* owned */
-	struct findings *fs; /* owned */
+	struct findings *fs; /* owned; NULL: of a table alone */
 	struct out out;
 	const struct opts *o; /* borrowed */
 };
