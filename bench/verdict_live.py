@@ -3,7 +3,7 @@
 """Is the first finding of `aon why` right on programs that aon recorded itself? (tests/verdicts/README.md)
 
 verdict_live        programs with one planted problem (kinds that the rules were built with), default settings: cause and culprit right
-verdict_heldout     the same of the kinds of tests/verdicts/live/heldout, which nobody who writes rules has seen
+verdict_heldout     the same of the kinds of tests/verdicts/live/heldout: the authors of the rules have not seen these
 verdict_false       healthy programs of the same kinds with a finding
 verdict_cost_third  findings whose cost is within a third of what the program measured; of all runs that measure one
 why_live_s          how long `aon why` takes after the program's end, the longest

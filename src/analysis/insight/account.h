@@ -17,7 +17,8 @@
  *
  * A recording may begin in the middle of the work: if the first work that was recorded had been
  * launched before it could start, the device was busy with work that is not in the trace. That time
- * is left out of the base (cut_ns), and so is the end if launches have no work.
+ * is left out of the base (cut_ns). A recording that ends in the middle of the work is not recognized:
+ * the time after the last work is the host's.
  */
 #pragma once
 

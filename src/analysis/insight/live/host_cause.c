@@ -244,7 +244,7 @@ static void sum_functions(struct map *ns, const struct trace *t, const struct ho
 #define CALLS_LEAST 0.2 /* of all samples: a loss is computed outside the model, too */
 
 /* Operators that one function calls outside of a model are the program's own code, if the model is known:
- * a loop over rows, say. And who writes a checkpoint waits for its files because of that. */
+ * a loop over rows, say. Waits for files of a function that writes a checkpoint are of the checkpoint. */
 static void judge_functions(const struct insight *in, struct host_account *a)
 {
 	struct map ns = { 0 };
