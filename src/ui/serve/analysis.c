@@ -15,7 +15,8 @@
 #include "serve/kernel_sources.h"
 #include "store/store.h"
 
-#define AGE_TIMES 5u /* what it took: so old an analysis of a live run may get */
+/* an analysis of a live run is reused for this many times as long as it took */
+#define AGE_TIMES 5u
 
 void analysis_free(struct analysis *an)
 {
@@ -58,7 +59,7 @@ static int load(struct analysis *an, const struct run *r, const struct store_fil
 	return err < 0 ? err : look_at(an, part);
 }
 
-/* --- what is too large to be loaded --- */
+/* --- runs that are too large to be loaded --- */
 
 static int on_stretch(void *arg, struct insight *in)
 {
@@ -99,7 +100,7 @@ static int read_whole(struct analysis *an, const struct run *r, const struct sto
 	return err;
 }
 
-/* Of what is not read as a whole, or not yet, the newest steps. */
+/* Reads the newest steps of a run that is too large, or not read completely yet. */
 static int read_newest(struct analysis *an, const struct run *r, struct store_filter *part,
 		       double events, size_t most)
 {
@@ -112,9 +113,12 @@ static int read_newest(struct analysis *an, const struct run *r, struct store_fi
 	return err < 0 ? err : look_at(an, part);
 }
 
-/* --- the one that is kept --- */
+/* --- the analysis that is kept --- */
 
-/* A run that grows is not read again and again: what took long is good for longer. */
+/*
+ * A growing run is not read for each request: the longer the last analysis took, the longer it is
+ * reused.
+ */
 bool analysis_fresh(const struct analysis *an, const struct analysis *want)
 {
 	if (an->blob == want->blob && an->asof == want->asof)
@@ -129,7 +133,7 @@ bool analysis_same(const struct analysis *a, const struct analysis *b)
 	       a->t1 == b->t1 && ((a->blob == b->blob && a->asof == b->asof) || a->live);
 }
 
-/* A part will do until the whole run was read. */
+/* The newest steps are a good enough answer while the whole run is being read. */
 static bool will_do(struct serve *s, const struct analysis *an, const struct analysis *want)
 {
 	return an && analysis_same(an, want) && analysis_fresh(an, want) &&
@@ -152,7 +156,8 @@ static double choose(const struct analysis *an, const struct run *r, const char 
 		events *= (double)(part->to_ns - part->from_ns) / span;
 	if (r->processes)
 		events *= (double)part->processes / (double)r->processes;
-	if (!an->t0 && an->t1 == UINT64_MAX) /* also what lies before the first join */
+	/* no range was requested: include what came before the first process joined */
+	if (!an->t0 && an->t1 == UINT64_MAX)
 		part->from_ns = 0;
 	return events;
 }
@@ -180,7 +185,7 @@ static int fill(struct analysis **an, struct ask *q, const char *ranks)
 	return err;
 }
 
-/* What is asked for, with nothing loaded yet. */
+/* Describes the requested analysis; nothing is loaded yet. */
 static int wanted(struct analysis **out, struct ask *q, const char **ranks)
 {
 	struct analysis *an = calloc(1, sizeof(*an));
@@ -233,7 +238,8 @@ int analysis_get(struct ask *q, struct analysis **out)
 	if (err < 0)
 		return err;
 	if (!will_do(q->s, q->s->kept, want)) {
-		analysis_free(q->s->kept); /* before the next is loaded: one at a time */
+		/* freed before the next one is loaded, so that only one is in memory */
+		analysis_free(q->s->kept);
 		q->s->kept = NULL;
 		err = analysis_new(&q->s->kept, q);
 	}
@@ -299,7 +305,8 @@ int analysis_findings(struct analysis *an, struct ask *q)
 	err = err || an->fs ? err : findings_new(&an->fs, an->in);
 	if (err < 0 || an->replayed)
 		return err;
-	an->replayed = true; /* without, findings stand alone */
+	/* set even if the replay fails: findings are then shown without gains */
+	an->replayed = true;
 	if (an->in->parted && analysis_events(an, q, &t) == 0)
 		err = findings_replay(an->fs, an->in, t, an->window ? an->win_from : 0,
 				      an->window ? an->win_to : 0);

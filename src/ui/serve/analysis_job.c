@@ -14,12 +14,12 @@ struct analysis_job {
 	pthread_mutex_t lock;
 	pthread_cond_t news;
 	pthread_t thread;
-	struct analysis *an; /* owned; NULL: nothing was begun. While it is read, the thread's */
-	struct analysis key; /* what it is of: no more than that */
-	struct run run;      /* no more than where its events are */
-	struct store_filter part; /* with ids of its own */
+	struct analysis *an; /* owned; NULL: none was begun. The thread writes it while `reading` */
+	struct analysis key; /* the request that it answers */
+	struct run run;      /* only `src` and `t0` are set */
+	struct store_filter part; /* owns its list of ids */
 	analysis_job_fn *fn;
-	bool reading; /* there is a thread */
+	bool reading; /* a thread was started */
 	bool done;
 	int err;
 };
@@ -40,7 +40,7 @@ int analysis_job_new(struct analysis_job **out)
 	return 0;
 }
 
-/* With the lock held; its thread has ended, or is about to. */
+/* With the lock held. Waits for the thread, which is ending. */
 static void forget(struct analysis_job *c)
 {
 	if (c->reading)
@@ -105,7 +105,7 @@ static int begin(struct analysis_job *c, const struct analysis *want, const stru
 	return -err;
 }
 
-/* Until what is being read was read; false: it takes longer. */
+/* Waits until the thread is done, or for `ns`. False: it is not done yet. */
 static bool await(struct analysis_job *c, uint64_t ns)
 {
 	struct timespec until = clock_after(CLOCK_MONOTONIC, ns);
@@ -128,7 +128,7 @@ int analysis_job_get(struct analysis_job *c, struct analysis **an, const struct 
 		err = begin(c, *an, r, part, fn);
 	if (!err && !await(c, wait_ns))
 		err = -EAGAIN;
-	if (!err && !analysis_same(&c->key, *an)) /* another's was in the way */
+	if (!err && !analysis_same(&c->key, *an)) /* the thread works on another request */
 		err = -EAGAIN;
 	err = err ? err : c->err;
 	if (!err) {
@@ -136,7 +136,8 @@ int analysis_job_get(struct analysis_job *c, struct analysis **an, const struct 
 		*an = c->an;
 		c->an = NULL;
 	}
-	if (c->done && err != -EAGAIN && err != -ERANGE) /* that it cannot be is remembered */
+	/* a failure is kept: the next request gets it without reading again */
+	if (c->done && err != -EAGAIN && err != -ERANGE)
 		forget(c);
 	pthread_mutex_unlock(&c->lock);
 	return err;

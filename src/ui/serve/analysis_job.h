@@ -10,17 +10,17 @@
 struct analysis_job;
 
 int analysis_job_new(struct analysis_job **out);
-void analysis_job_free(struct analysis_job *c); /* ends what is under way; NULL is allowed */
+void analysis_job_free(struct analysis_job *c); /* waits for the thread; NULL is allowed */
 
-/* Fills an analysis of which is known what was asked for; `part` is of that. On the thread. */
+/* Fills `an`, whose request is set; `part` selects the events. Called on the thread. */
 typedef int analysis_job_fn(struct analysis *an, const struct run *r,
 			    const struct store_filter *part);
 
 /*
- * *an becomes the analysis for the same request, owned by the caller. If there is none, it is begun
- * with fn. -EAGAIN: not ready within `wait_ns`; others: it failed.
+ * Replaces *an by the complete analysis of the same request, owned by the caller. Starts one with
+ * fn if none is under way. -EAGAIN: not ready within `wait_ns`; other errors: it failed.
  */
 int analysis_job_get(struct analysis_job *c, struct analysis **an, const struct run *r,
 		     const struct store_filter *part, uint64_t wait_ns, analysis_job_fn *fn);
-/* Whether what is asked for is still being read. */
+/* Whether the request is still being read. */
 bool analysis_job_runs(struct analysis_job *c, const struct analysis *want);

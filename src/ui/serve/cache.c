@@ -19,7 +19,7 @@ struct entry {
 };
 
 struct cache {
-	pthread_mutex_t lock; /* everything */
+	pthread_mutex_t lock; /* guards all members */
 	struct entry entry[CACHE_ENTRIES];
 	size_t bytes;
 	uint64_t clock;
@@ -77,7 +77,7 @@ bool cache_get(struct cache *c, const struct cache_key *k, struct answer *a)
 		a->body = malloc(e->len + 1);
 		if (a->body) {
 			memcpy(a->body, e->body, e->len);
-			a->body[e->len] = '\0'; /* as that of a memstream */
+			a->body[e->len] = '\0'; /* NUL-terminated, as open_memstream() leaves it */
 			a->len = e->len;
 			a->type = e->type;
 			a->immutable = e->immutable;
@@ -102,7 +102,7 @@ static struct entry *oldest(struct cache *c)
 	return old;
 }
 
-/* The longest unused of those that hold something. */
+/* Drops the least recently used entries until `len` bytes fit. */
 static bool make_room(struct cache *c, size_t len)
 {
 	while (c->bytes + len > CACHE_BYTES) {

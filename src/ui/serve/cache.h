@@ -13,13 +13,13 @@ struct cache;
 
 struct cache_key {
 	const char *run, *target;
-	uint64_t asof, blob; /* how far the run was */
+	uint64_t asof, blob; /* the state of the run when the answer was made */
 };
 
 int cache_new(struct cache **out);
 void cache_free(struct cache *c); /* NULL is allowed */
 
-/* True: *a is a copy of what was kept. */
+/* True: *a is a copy of the stored answer. */
 bool cache_get(struct cache *c, const struct cache_key *k, struct answer *a);
-/* Keeps a copy, if it is not too large; the longest unused go. */
+/* Stores a copy if it is not too large; evicts the least recently used answers. */
 void cache_put(struct cache *c, const struct cache_key *k, const struct answer *a);

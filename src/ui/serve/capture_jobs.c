@@ -19,7 +19,7 @@
 #include "model/trace.h"
 #include "serve/serve.h"
 
-#define ORDERS  16u /* that are known; the oldest that are over go */
+#define ORDERS  16u /* remembered captures; the oldest finished one makes room */
 #define AT_WORK 4u
 
 enum state { ORDER_NONE, ORDER_RUNS, ORDER_DONE, ORDER_FAILED, ORDER_CANCELLED };
@@ -31,17 +31,17 @@ struct order {
 	uint32_t number;
 	char run[RUN_ID];
 	pthread_t thread;
-	bool begun, running; /* its thread is to be joined; is at work */
-	_Atomic bool stop;   /* relaxed: looked at now and then */
+	bool begun, running; /* the thread must be joined; the capture is still running */
+	_Atomic bool stop;   /* relaxed order: the thread polls it */
 	struct order_want want;
 	char trigger[ORDER_TRIGGER], pids[ORDER_PIDS * 11 + 1];
 	uint64_t begun_ns, ended_ns; /* CLOCK_MONOTONIC */
-	uint64_t from_ns, to_ns;     /* of the trace; 0: not known */
+	uint64_t from_ns, to_ns;     /* range of the trace; 0: not known */
 	uint64_t bytes;
-	char why[256]; /* it failed */
+	char why[256]; /* why it failed */
 };
 
-/* The lock guards all but what a thread was given when it began. */
+/* The lock guards everything that is not constant once the thread was started. */
 struct ordered {
 	pthread_mutex_t lock;
 	struct order order[ORDERS];
@@ -102,7 +102,7 @@ static int is_over(void *arg, struct node_capture *c)
 	return atomic_load_explicit(&x->stop, memory_order_relaxed) ? -ECANCELED : 0;
 }
 
-/* The first line counts: those after it explain. */
+/* Only the first line is kept: the lines after it explain it. */
 static void on_trouble(void *arg, const char *line, bool lacks)
 {
 	char *why = arg;
@@ -117,7 +117,7 @@ static void on_wrote(void *arg, const struct export_wrote *w)
 	*(uint64_t *)arg += w->bytes;
 }
 
-/* 0, or -errno: `why` says it. */
+/* 0, or -errno with the reason in `why`. */
 static int capture(struct order *x, struct node_capture *c, char why[256], uint64_t *bytes)
 {
 	char path[PATH_MAX], failed[PATH_MAX] = "";
@@ -180,7 +180,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Ends the threads of those that are over. */
+/* Joins the threads of captures that have finished. */
 static void look(struct ordered *o)
 {
 	for (size_t i = 0; i < ORDERS; i++) {
@@ -208,7 +208,7 @@ static int start(struct order *x)
 	return -err;
 }
 
-/* A place for one more: a free one, or that of the oldest that is over. */
+/* A free slot, or the slot of the oldest finished capture. */
 static struct order *place(struct ordered *o)
 {
 	struct order *best = NULL;
@@ -277,7 +277,7 @@ int order_cancel(struct ordered *o, const struct run *r, uint32_t number)
 	return x ? 0 : -ENOENT;
 }
 
-/* --- telling --- */
+/* --- the list as JSON --- */
 
 static void order_json(struct json *j, const struct order *x, const struct run *r)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * capture_jobs.h - captures that were ordered through the page: a thread each
+ * capture_jobs.h - captures ordered through the page, each on its own thread
  * (capture/node_capture.h).
  *
- * aond sees at its socket which user serves and applies its usual rules: a server may capture what
- * that user may capture. Traces are in a folder of the server's, and are deleted with it.
+ * aond checks which user runs the server and applies its usual rules: the server may capture what
+ * that user may capture. Traces are written to a folder of the server and deleted with it.
  */
 #pragma once
 
@@ -18,25 +18,28 @@
 struct ordered;
 struct run;
 
-/* What is asked for: steps or ms; of these processes. */
+/* What to capture: so many steps or milliseconds of these processes. */
 struct order_want {
 	uint64_t steps, ms, before_ms;
-	const char *trigger; /* NULL: at once */
+	const char *trigger; /* NULL: start at once */
 	uint32_t pid[ORDER_PIDS];
 	uint32_t pids;
 };
 
-/* folder: exists, and is only ours. 0 or -ENOMEM. */
+/* `folder` exists and belongs to the server alone. 0 or -ENOMEM. */
 int ordered_new(struct ordered **out, const char *folder);
-/* Ends those under way: aond lowers the processes at once. Removes the traces. NULL is allowed. */
+/*
+ * Cancels running captures (aond stops recording details at once) and removes the traces. NULL is
+ * allowed.
+ */
 void ordered_free(struct ordered *o);
 
-/* 0 and its number, or -EBUSY: so many are under way; or another -errno. Any thread. */
+/* Starts a capture and sets its number. -EBUSY: too many are running. Thread-safe. */
 int order_begin(struct ordered *o, const struct run *r, const struct order_want *w,
 		uint32_t *number);
-/* -ENOENT: there is none of that number under way. */
+/* -ENOENT: no running capture has that number. */
 int order_cancel(struct ordered *o, const struct run *r, uint32_t number);
-/* Of a run, the newest first: an array. */
+/* An array of the captures of a run, newest first. */
 void ordered_json(struct json *j, const char *key, struct ordered *o, const struct run *r);
-/* The trace: a descriptor, or -ENOENT. */
+/* The file of a trace: a descriptor, or -ENOENT. */
 int order_open(struct ordered *o, const struct run *r, uint32_t number);

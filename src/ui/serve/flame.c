@@ -24,7 +24,7 @@ static const char *keep(struct flame *t, const char *s)
 	return t->text[t->texts] ? t->text[t->texts++] : "(more)";
 }
 
-/* The child of that name: found, or made. */
+/* The child with that name; added if there is none. */
 static uint32_t child(struct flame *t, uint32_t parent, const char *name)
 {
 	uint64_t hash = fnv_text(hash_mix(FNV_BASIS, parent), name);
@@ -80,7 +80,8 @@ static int on_stack(void *arg, const char *const *frame, size_t depth, uint64_t 
 	for (size_t i = 0; i < depth; i++) {
 		const char *name = frame[i];
 
-		if (i == 0 && !strncmp(name, "rank ", 5)) /* its text is gone with this call */
+		/* copied: the caller's text is valid for this call only */
+		if (i == 0 && !strncmp(name, "rank ", 5))
 			name = keep(t, name);
 		at = child(t, at, name);
 		if (at == UINT32_MAX)
@@ -101,7 +102,7 @@ int flame_add(struct flame *f, const struct trace *t, const struct names *n)
 
 /* --- samples --- */
 
-/* "__getitem__ (dataset.py)": the same for all lines of a function. */
+/* "__getitem__ (dataset.py)": one label for all lines of a function. */
 static const char *label_of(struct flame *f, const struct trace *t, const struct stack_frame *frame)
 {
 	struct stack_frame whole = *frame;

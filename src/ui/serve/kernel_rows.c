@@ -127,7 +127,7 @@ void krows_sort(struct krows *rs, enum krows_sort by)
 {
 	if (rs->n)
 		qsort_r(rs->row, rs->n, sizeof(*rs->row), compare, &by);
-	lookup_clear(&rs->by_key); /* no longer where they were */
+	lookup_clear(&rs->by_key); /* the rows have moved */
 }
 
 uint64_t krows_total(const struct krows *rs)
@@ -151,7 +151,7 @@ char *krow_short(char *out, size_t cap, const char *name)
 			p += sizeof(nowhere) - 2;
 			continue;
 		}
-		/* What a space stands before is of the name: "Memcpy DtoD (Device -> Device)". */
+		/* A bracket after a space belongs to the name: "Memcpy DtoD (Device -> Device)". */
 		depth += (*p == '<' || *p == '(') && p != name && p[-1] != ' ';
 		if (!depth)
 			out[n++] = *p;

@@ -61,7 +61,7 @@ int fill_insight(struct krows *rs, const struct insight *in, enum insight_by by,
 			     ranks ? insight_rank(t, t->track[e->track].process) : TRACE_NO_RANK);
 		if (!r)
 			return -ENOMEM;
-		/* Of an op, that of its longest kernel. */
+		/* The class of an op is the class of its longest kernel. */
 		class = event_class(in->names, t, i);
 		if (!r->calls || e->dur_ns > r->max || (e->dur_ns == r->max && class < r->class))
 			r->class = class;
@@ -86,7 +86,7 @@ int fill_events(struct krows *rs, const struct analysis *an, const struct run *r
 
 /* --- from rollups --- */
 
-/* The cell of a sketch's cell. */
+/* Adds each cell of the sketch to the matching cell of the histogram. */
 static void hist_add(struct krow *r, const struct sketch *s)
 {
 	for (uint32_t i = 0; i < s->span; i++) {
@@ -98,7 +98,7 @@ static void hist_add(struct krow *r, const struct sketch *s)
 	}
 }
 
-/* The sums of a process, over time. */
+/* Sums of one process over time. */
 struct trends {
 	struct krows *rs;
 	const struct gather *g;
@@ -198,7 +198,7 @@ struct columns {
 	uint64_t from_ns, to_ns;
 	bool ranged;
 	int32_t rank;
-	uint32_t *row; /* owned, by name of the store: index + 1 into rs->row, of this rank */
+	uint32_t *row; /* owned: index into rs->row, plus 1, by name in the store; for this rank */
 	size_t rows;
 };
 
@@ -245,7 +245,7 @@ static int on_columns(void *arg, uint32_t process, const struct event_columns *e
 	return err;
 }
 
-/* What began in the range counts, whole. */
+/* An event counts as a whole if it began in the range. */
 int fill_columns(struct krows *rs, struct ask *q, bool ranks)
 {
 	static const struct trace no_trace;

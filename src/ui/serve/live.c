@@ -2,9 +2,9 @@
 /*
  * live.c - server-sent events: one `tick` every two seconds, with the progress of the runs.
  *
- * A client that has everything sleeps (MHD calls that suspended); the ticker wakes it. Its data is
- * produced once it is awake, on MHD's thread, so that a slow client delays nobody; ticks that it
- * missed are skipped.
+ * A client that is up to date sleeps (its MHD connection is suspended) until the ticker wakes it.
+ * Its data is produced on MHD's thread when it is awake, so a slow client delays nobody. It skips
+ * the ticks that it missed.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -58,7 +58,7 @@ static int make_text(struct live_client *c)
 	return fclose(f) == 0 ? 0 : -ENOMEM;
 }
 
-/* Whether there is something to send; if not it sleeps until the next tick. */
+/* Whether there is something to send; if not, the connection is suspended until the next tick. */
 static bool wake(struct live_client *c)
 {
 	struct http *h = c->h;
@@ -116,7 +116,7 @@ static bool client_add(struct http *h, struct live_client *c)
 	pthread_mutex_lock(&h->lock);
 	room = h->live < HTTP_LIVE && !h->stopping;
 	if (room) {
-		c->told = h->tick - 1; /* the first at once */
+		c->told = h->tick - 1; /* so that the first tick is sent at once */
 		c->next = h->clients;
 		c->link = &h->clients;
 		if (c->next)
@@ -173,7 +173,7 @@ enum MHD_Result live_begin(struct http *h, struct MHD_Connection *mhd, const str
 	return rc;
 }
 
-/* The name of the run, for which_run() above; nothing for all of them. */
+/* Returns the id of the run for which_run() above, or nothing for all runs. */
 int api_live(struct ask *q, struct answer *a)
 {
 	a->type = "text/event-stream";

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * runs.c - the processes of all sources as runs.
+ * runs.c - groups the processes of all stores into runs.
  *
- * A source's processes are read again when it may have changed, but rarely if that is slow: at most
- * a twentieth of the time goes into reading.
+ * The processes of a store are read again when it may have changed. Reading takes at most a
+ * twentieth of the time, however slow the store is.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -109,7 +109,8 @@ void serve_free(struct serve *s)
 		return;
 	ordered_free(s->orders);
 	__atomic_store_n(&s->ending, true, __ATOMIC_RELAXED); /* A: analysis.c gives up */
-	analysis_job_free(s->analysis_job); /* reads from the sources, as these do */
+	/* its thread reads the sources, so it ends before they close */
+	analysis_job_free(s->analysis_job);
 	timelines_free(s->timelines);
 	metrics_free(s->metrics);
 	health_free(s->health);
@@ -124,12 +125,12 @@ void serve_free(struct serve *s)
 	free(s);
 }
 
-/* --- what a source holds --- */
+/* --- what a store holds of each process --- */
 
 struct count {
 	struct source *src;
 	size_t at;
-	uint32_t device[64]; /* seen of the process; further ones are not distinguished */
+	uint32_t device[64]; /* devices seen of the process; more are not counted */
 	uint32_t devices;
 };
 
@@ -157,7 +158,7 @@ static int on_window(void *arg, const struct window *w)
 	return 0;
 }
 
-/* Processes are few: a store's are in no order of their ids. */
+/* A linear search: processes are few, and in no order of their ids. */
 static int on_piece(void *arg, const struct store_piece *p)
 {
 	struct source *src = arg;
@@ -212,7 +213,7 @@ static int refresh(struct source *src)
 	free(src->extent);
 	src->process = ps.p ? ps.p : calloc(1, sizeof(*src->process));
 	src->processes = ps.n;
-	for (size_t i = 0; i < ps.n; i++) /* as this machine sees it */
+	for (size_t i = 0; i < ps.n; i++) /* seen from this machine */
 		src->process[i].connected = procs_live(&ps, &ps.p[i]);
 	src->gpus = calloc(ps.n + 1, sizeof(*src->gpus));
 	src->steps = calloc(ps.n + 1, sizeof(*src->steps));
@@ -228,7 +229,7 @@ static int refresh(struct source *src)
 
 /* --- runs --- */
 
-/* What two processes of one run have in common. */
+/* The id of a run: a hash of what its processes have in common. */
 static void run_id(char id[RUN_ID], const struct source *src, const struct process *p)
 {
 	uint64_t h = fnv_bytes(FNV_BASIS, &p->uid, sizeof(p->uid));
@@ -284,7 +285,7 @@ static int run_add(struct run *r, size_t i)
 	r->gpus[r->processes++] = src->gpus[i];
 	account_add(&r->account, &p->account);
 	begun = p->first_ns || !e->events ? p->first_ns : e->t0_ns;
-	r->t0 = begun < r->t0 ? begun : r->t0; /* stays, whatever is evicted */
+	r->t0 = begun < r->t0 ? begun : r->t0; /* kept even if its first events were evicted */
 	r->t1 = p->last_ns > r->t1 ? p->last_ns : r->t1;
 	r->t1 = e->t1_ns > r->t1 ? e->t1_ns : r->t1;
 	r->held += e->events;

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define POLL_NS 15000000000ull /* most metrics are polled at least so often */
+#define POLL_NS 15000000000ull /* most metrics are polled at least this often */
 
 bool metric_is_mask(const struct metric *m)
 {
@@ -44,7 +44,7 @@ static void put_cell(struct cell_sum *s, double v, uint64_t ns, bool mask)
 	s->ns += (double)ns;
 }
 
-/* It was `v` in [from, to). */
+/* The value was `v` in [from, to). */
 static void put(struct graph *c, const struct graph_span *span, uint64_t from, uint64_t to,
 		double v)
 {
@@ -75,7 +75,8 @@ static void counted(struct graph *c, const struct graph_span *span, uint64_t at,
 
 	if (v == c->value)
 		return;
-	if (isnan(c->value) || v < c->value || at <= c->since_ns) { /* new, or begun anew */
+	/* the first value, or the counter was reset */
+	if (isnan(c->value) || v < c->value || at <= c->since_ns) {
 		c->since_ns = at;
 		c->value = v;
 		return;
@@ -88,7 +89,7 @@ static void counted(struct graph *c, const struct graph_span *span, uint64_t at,
 	c->value = v;
 }
 
-/* A counter that has not risen for longer than its polls are apart did not move. */
+/* A counter that has not risen for longer than its polling interval has not moved. */
 static void stood(struct graph *c, const struct graph_span *span)
 {
 	if (!isnan(c->value) && c->seen_ns > c->since_ns + poll_ns(c))
@@ -100,7 +101,7 @@ static bool is_counter(const struct graph *c)
 	return c->metric->type == METRIC_COUNTER;
 }
 
-/* Between blocks nothing is missing, unless that is longer than ticks are apart. */
+/* Two blocks in a row have no gap between them, unless it is longer than the ticks are apart. */
 static void begin(struct graph *c, const struct graph_span *span, const struct telemetry_block *b)
 {
 	uint64_t long_ns = b->tick_ns[b->ticks - 1] - b->tick_ns[0],
@@ -128,7 +129,7 @@ static void change(struct graph *c, const struct graph_span *span, const struct 
 		c->value = NAN;
 		return;
 	}
-	if (until < c->seen_ns) /* a piece said it */
+	if (until < c->seen_ns) /* a partial block has already covered it */
 		return;
 	at = at > c->seen_ns ? at : c->seen_ns;
 	if (is_counter(c)) {
@@ -143,11 +144,11 @@ static void change(struct graph *c, const struct graph_span *span, const struct 
 void graph_block(struct graph *c, const struct graph_span *span, const struct telemetry_block *b,
 		 uint32_t first, uint32_t end)
 {
-	/* A whole block takes the place of its pieces: those may have been read before. */
+	/* A complete block replaces the partial ones, which may have been read before. */
 	if (b->tick_ns[b->ticks - 1] <= c->seen_ns)
 		return;
 	begin(c, span, b);
-	if (first == end || b->change[first].tick) /* it was not there at the first tick */
+	if (first == end || b->change[first].tick) /* the series had no value at the first tick */
 		c->value = NAN;
 	for (uint32_t i = first; i < end; i++) {
 		const struct change *x = &b->change[i];
@@ -163,7 +164,7 @@ void graph_end(struct graph *c, const struct graph_span *span)
 		stood(c, span);
 }
 
-/* Between min and max, whatever rounding says. */
+/* Clamped to [min, max] against rounding errors. */
 static double mean(const struct cell_sum *s)
 {
 	double v = s->sum / s->ns;

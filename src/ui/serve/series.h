@@ -21,30 +21,32 @@ struct graph_span {
 };
 
 struct cell_sum {
-	double min, max, sum; /* sum: value times ns; of a mask `max` has its bits */
-	double ns;            /* how much of the cell is known; 0: nothing */
+	double min, max, sum; /* sum: value times ns. Of a mask, `max` holds the bits */
+	double ns;            /* time covered by measurements; 0: none */
 };
 
 struct graph {
-	const struct metric *metric; /* NULL: not asked for */
-	struct cell_sum *cell;       /* owned: span.n */
-	double value;                /* the last; NAN: none */
-	uint64_t since_ns;           /* a gauge: known up to; a counter: it last rose */
-	uint64_t seen_ns;            /* the last tick that it was there at */
-	uint64_t between_ns;         /* a counter: least time between two rises; 0: not known */
+	const struct metric *metric; /* NULL: this series was not requested */
+	struct cell_sum *cell;       /* owned: span.n cells */
+	double value;                /* the latest; NAN: none */
+	/* gauge: the value is known up to here; counter: when it last rose */
+	uint64_t since_ns;
+	uint64_t seen_ns;    /* the last tick at which it had a value */
+	uint64_t between_ns; /* counter: shortest time between two rises; 0: not known */
 };
 
-#define SERIES_BEFORE_NS 240000000000ull /* how long before a cell what is in it may have begun */
+/* an interval that reaches into the first cell began at most this long before it */
+#define SERIES_BEFORE_NS 240000000000ull
 
 bool metric_is_mask(const struct metric *m);
 /* 0 or -ENOMEM. */
 int graph_new(struct graph *c, const struct metric *m, const struct graph_span *span);
 void graph_fini(struct graph *c);
-/* Blocks come in the order of time; changes `first` to `end` of the block are of this series. */
+/* Blocks are passed in time order; changes `first` to `end` belong to this series. */
 void graph_block(struct graph *c, const struct graph_span *span, const struct telemetry_block *b,
 		 uint32_t first, uint32_t end);
-/* After the last block. */
+/* Call it after the last block. */
 void graph_end(struct graph *c, const struct graph_span *span);
-/* Cells that differ from the one before: [cell, least, mean, most], or [cell] where there is nothing. */
+/* Cells that differ from the previous one: [cell, min, mean, max], or [cell] if it has no data. */
 void graph_json(struct json *j, const char *key, const struct graph *c,
 		const struct graph_span *span);

@@ -18,7 +18,7 @@ static int on_events(void *arg, uint32_t process, const struct event_columns *c)
 	for (size_t i = 0; i < c->n; i++) {
 		if (c->flags[i] & EVENT_OPEN)
 			continue;
-		if (s->n == STEPS_KEPT) { /* the older half goes */
+		if (s->n == STEPS_KEPT) { /* full: drop the older half */
 			s->n /= 2;
 			memmove(s->step, s->step + s->n, s->n * sizeof(*s->step));
 		}

@@ -15,31 +15,32 @@
 #include "serve/serve.h"
 #include "store/store.h"
 
-#define FIRST   128u /* blocks before the first scrape: a collector tells all every few seconds */
-#define OLD_NS  30000000000ull /* a value that nobody confirmed for so long is none */
+/* blocks to read before the first scrape: collectors repeat every value within them */
+#define FIRST   128u
+#define OLD_NS  30000000000ull /* a value is dropped if no collector confirmed it for this long */
 #define SERIES  65536u
 #define GPUS    64u
 #define JOB_LEN 64u
 
 struct line {
 	const struct metric *metric; /* NULL: no such series */
-	char *text;                  /* owned: name{labels}, up to the value; NULL: to be made */
+	char *text;                  /* owned: "name{labels} "; NULL: must be formatted */
 	char *labels;                /* owned */
 	double value;
-	uint64_t seen_ns; /* when it was last so */
-	uint32_t gpu;     /* of a GPU of NVIDIA; GPUS: none */
+	uint64_t seen_ns; /* when it last had this value */
+	uint32_t gpu;     /* index of an NVIDIA GPU; GPUS: none */
 };
 
-/* Of one store. */
+/* The telemetry of one store. */
 struct part {
-	struct line *line; /* owned, by id */
+	struct line *line; /* owned, by series id */
 	size_t lines;
 	uint32_t last;
-	uint32_t *order; /* owned: ids by metric */
+	uint32_t *order; /* owned: series ids, sorted by metric */
 	uint32_t ordered;
-	uint64_t after; /* block */
+	uint64_t after; /* the last block that was read */
 	char job[GPUS][JOB_LEN], pod[GPUS][JOB_LEN];
-	uint64_t jobs_of; /* which processes these are of */
+	uint64_t jobs_of; /* checksum of the processes that the labels name */
 };
 
 struct tele {
@@ -116,7 +117,7 @@ static int on_series(void *arg, const struct series *s)
 	return 0;
 }
 
-static struct part *sorting; /* under metrics.c's lock */
+static struct part *sorting; /* guarded by the lock of metrics.c */
 
 static int by_metric(const void *a, const void *b)
 {
@@ -145,7 +146,7 @@ static int sort(struct part *p)
 
 /* --- values --- */
 
-/* Changes are in order of series, then of ticks: the last of a series is what it is now. */
+/* Changes are sorted by series, then tick: the last change of a series is its current value. */
 static int on_block(void *arg, const struct telemetry_block *b)
 {
 	struct part *p = arg;
@@ -157,7 +158,9 @@ static int on_block(void *arg, const struct telemetry_block *b)
 			continue;
 		if (c->series >= p->lines || !p->line[c->series].metric)
 			continue;
-		/* A whole block takes the place of its pieces: it says nothing older than these. */
+		/*
+		 * A complete block replaces its partial ones: it has nothing older than they had.
+		 */
 		if (b->tick_ns[b->ticks - 1] < p->line[c->series].seen_ns)
 			continue;
 		p->line[c->series].value = c->value;
@@ -166,7 +169,7 @@ static int on_block(void *arg, const struct telemetry_block *b)
 	return 0;
 }
 
-/* --- whose GPU it is --- */
+/* --- the job on each GPU --- */
 
 struct users {
 	struct part *p;
@@ -206,7 +209,7 @@ static int on_process(void *arg, const struct process *p)
 	return 0;
 }
 
-/* Lines are made anew when other jobs have the GPUs. */
+/* Labels are made again when other jobs use the GPUs. */
 static int find_jobs(struct part *p, struct store *st)
 {
 	struct seen s = { .sum = 1 };
@@ -342,7 +345,7 @@ static void put_part(struct tele *t, struct part *p, uint64_t now, FILE *f)
 	}
 }
 
-/* Of several stores the first that has any: a metric stands once. */
+/* If several stores have a metric, the first one is used: a metric must appear once. */
 void tele_write(struct tele *t, FILE *f)
 {
 	uint64_t now = clock_mono_ns();

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * timeline.c - keeps timelines of a few runs. One is opened on its first request; the least
+ * timeline.c - keeps the timelines of a few runs. A run is opened on its first request; the least
  * recently requested one makes room.
  *
- * A thread of its own reads the open ones, step by step. A request waits until the whole run was
- * read, or only for a moment if it says so, and gets what is there by then. Between two steps
- * waiting requests go first.
+ * One thread reads the open timelines, step by step. A request waits until the whole run is read,
+ * or, with soon=1, for a moment, and gets what is there by then. Between two steps waiting requests
+ * go first.
  */
 #include "serve/timeline.h"
 
@@ -21,32 +21,33 @@
 #include "store/store.h"
 
 #define VIEWS      3u
-#define VIEW_BYTES (24u << 20) /* of cells; a view then makes its tracks coarser */
-#define STEP_NS    20000000u   /* to read on */
-#define SOON_NS    50000000u   /* to wait for the rest, for requests that do not want to wait */
-#define ASKED_NS   50000000u   /* the reader lets others ask */
+#define VIEW_BYTES (24u << 20) /* limit for cells; above it a view makes its tracks coarser */
+#define STEP_NS    20000000u   /* length of one step of the reader */
+#define SOON_NS    50000000u   /* how long a request with soon=1 waits */
+#define ASKED_NS   50000000u   /* the reader waits at most this long while requests use the view */
 
 struct timeline {
-	char id[RUN_ID]; /* "": free */
+	char id[RUN_ID]; /* "": unused */
 	size_t processes;
 	uint64_t blob;
-	uint32_t users;  /* who has it, waits for it or reads it */
-	uint32_t asking; /* of them, who has it */
+	uint32_t users;  /* requests and reader that hold it or wait for it */
+	uint32_t asking; /* requests that hold it */
 	uint64_t used;
-	bool unread;         /* there is more for the reader to do */
-	int err;             /* why it cannot be read */
+	bool unread;         /* the reader has more to read */
+	int err;             /* why reading failed */
 	struct tile_view *v; /* owned */
 };
 
 struct timelines {
-	pthread_mutex_t lock;         /* all below; then serve.heavy */
-	pthread_cond_t news;          /* more was read or is to be read, one was put, it is over */
+	pthread_mutex_t lock; /* guards all members; taken before serve.heavy */
+	/* more was read, there is more to read, a view was put, or the end */
+	pthread_cond_t news;
 	struct timeline *kept[VIEWS]; /* owned; NULL: free */
 	uint64_t clock;
 	pthread_t reader;
-	bool reading, stop;  /* there is a reader; it shall end */
-	struct serve *ahead; /* borrowed: whose newest run is read before it is asked for */
-	struct viewer who;   /* of that run */
+	bool reading, stop;  /* the reader thread exists; it must end */
+	struct serve *ahead; /* borrowed: its newest run is read before anybody asks */
+	struct viewer who;   /* the user whose newest run that is */
 };
 
 int timelines_new(struct timelines **out)
@@ -108,7 +109,7 @@ static int on_name(void *arg, uint32_t id, const char *text, size_t len)
 	return l->name[l->n] ? (int)(l->n++, 0) : -ENOMEM;
 }
 
-/* All names of a store at once: each batch of them takes a process. */
+/* Reads all names of a store at once: each batch of names costs a process. */
 static void learn_names(struct store *st)
 {
 	struct learning l = { 0 };
@@ -120,7 +121,7 @@ static void learn_names(struct store *st)
 	free(l.name);
 }
 
-/* Makes room among the kept; NULL: all are in use. */
+/* A slot for a new view; NULL: all views are in use. */
 static struct timeline **slot_for(struct timelines *ts)
 {
 	struct timeline **oldest = NULL;
@@ -186,7 +187,7 @@ static int make(struct ask *q, struct timelines *ts, struct timeline **out)
 	return 0;
 }
 
-/* Reads what is new, unless it is being read: then it is as new as it was. */
+/* Looks for new events, unless the reader is reading them right now. */
 static int renew(struct ask *q, struct timeline *t)
 {
 	int err = 0;
@@ -199,7 +200,7 @@ static int renew(struct ask *q, struct timeline *t)
 	return err;
 }
 
-/* The run's view, or a new one. With the lock held. */
+/* The view of the run, opened if necessary. With the lock held. */
 static int find_or_make(struct ask *q, struct timelines *ts, struct timeline **out)
 {
 	struct timeline *t = NULL;
@@ -211,7 +212,7 @@ static int find_or_make(struct ask *q, struct timelines *ts, struct timeline **o
 			continue;
 		if (k->processes == q->run.processes && (!k->err || k->users)) {
 			t = k;
-		} else if (!k->users) { /* a process joined the run: it is read anew */
+		} else if (!k->users) { /* a process joined the run: read it again */
 			timeline_free(k);
 			ts->kept[i] = NULL;
 		}
@@ -229,7 +230,7 @@ static void wait_for(struct timelines *ts, uint64_t ns)
 	pthread_cond_timedwait(&ts->news, &ts->lock, &until);
 }
 
-/* The newest run is what a page opens with. */
+/* Opens the newest run, because the page shows it first. */
 static void open_ahead(struct serve *s, struct timelines *ts)
 {
 	struct ask q = { .s = s, .who = &ts->who };
@@ -241,7 +242,7 @@ static void open_ahead(struct serve *s, struct timelines *ts)
 	pthread_mutex_lock(&ts->lock);
 	if (rs.n) {
 		q.run = rs.run[0];
-		find_or_make(&q, ts, &t); /* a failure is reported to the request */
+		find_or_make(&q, ts, &t); /* a failure is reported to the first request */
 	}
 	pthread_mutex_unlock(&ts->lock);
 	runs_fini(&rs);
@@ -307,14 +308,17 @@ void timelines_ahead(struct serve *s, const struct viewer *who)
 	if (!ts->reading) {
 		ts->ahead = s;
 		ts->who = *who;
-		start_reader(ts); /* or it is when somebody asks */
+		start_reader(ts); /* if it fails, the first request starts it */
 	}
 	pthread_mutex_unlock(&ts->lock);
 }
 
-/* --- who asks --- */
+/* --- requests --- */
 
-/* Until all was read, or `soon`. With the lock held; the view is used. */
+/*
+ * Waits until everything is read, or for a moment if `soon`. With the lock held; the view is in
+ * use.
+ */
 static int await(struct timelines *ts, const struct timeline *t, bool soon)
 {
 	uint64_t until = clock_mono_ns() + SOON_NS, now;
@@ -343,7 +347,7 @@ int timeline_get(struct ask *q, struct timeline **out, struct tile_view **v)
 	pthread_mutex_lock(&ts->lock);
 	err = start_reader(ts);
 	err = err ? err : find_or_make(q, ts, &t);
-	while (err == -EBUSY) { /* until one is put */
+	while (err == -EBUSY) { /* until a view is put */
 		pthread_cond_wait(&ts->news, &ts->lock);
 		err = find_or_make(q, ts, &t);
 	}

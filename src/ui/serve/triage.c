@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* triage.c - see triage.h. A line: time, user, run, finding, state, reason, between tabs. */
+/*
+ * triage.c - see triage.h. A line has six fields, separated by tabs: time, user, run, finding,
+ * state, reason.
+ */
 #include "serve/triage.h"
 
 #include <errno.h>
@@ -142,7 +145,7 @@ void triages_fini(struct triages *ts)
 	*ts = (struct triages){ .n = 0 };
 }
 
-/* Folders of a path that are not there, for the user alone. */
+/* Makes the missing folders of a path, for the user alone. */
 static int make_folders(const char *path)
 {
 	char part[4096];
@@ -176,7 +179,8 @@ int triage_put(const char *path, const struct triage *t)
 		err = -errno;
 	else if ((uint64_t)sb.st_size + (size_t)n > TRIAGE_BYTES)
 		err = -EFBIG;
-	else if (write(fd, line, (size_t)n) != n) /* one write: lines of two servers do not mix */
+	/* one write(), so that lines of two servers do not mix */
+	else if (write(fd, line, (size_t)n) != n)
 		err = errno ? -errno : -EIO;
 	close(fd);
 	return err;

@@ -7,11 +7,11 @@
 
 #define ROUTE_HEAVY   0x2u
 #define ROUTE_OPEN    0x4u
-#define ROUTE_PARTIAL 0x10u /* writes `partial` itself */
-#define ROUTE_POST    0x20u /* takes POST as well */
-#define ROUTE_WAITS   0x40u /* for a run's timeline, unless soon=1 */
-#define ROUTE_LIVE    0x8u  /* server-sent events: http.c keeps them open */
-#define ROUTE_FLEET   0x80u /* a cluster must be served */
+#define ROUTE_PARTIAL 0x10u /* the handler writes `partial` itself */
+#define ROUTE_POST    0x20u /* POST is allowed as well */
+#define ROUTE_WAITS   0x40u /* it waits for the run's timeline, unless soon=1 */
+#define ROUTE_LIVE    0x8u  /* server-sent events: http.c keeps the connection open */
+#define ROUTE_FLEET   0x80u /* only if a cluster is served */
 
 /*
  * 0, or -errno: -EINVAL with q->mistake: 400; -EPERM, the same: 403; -ENOENT: 404; -EFBIG: 413; -ENODATA: 422;
@@ -22,7 +22,7 @@ typedef int route_json_fn(struct ask *q, struct json *j);
 
 struct route {
 	const char *path, *args;
-	route_fn *fn; /* NULL: json */
+	route_fn *fn; /* NULL: use `json` */
 	route_json_fn *json;
 	uint32_t flags;
 };
@@ -34,15 +34,16 @@ extern const size_t routes;
 #define JSON(path, name, flags, args)  route_json_fn api_##name;
 #include "serve/api/route.tbl.h"
 
-/* Parameters. Absent: *out is untouched. 0, or -EINVAL: q->mistake is set. */
+/* Read one parameter. If it is absent, *out is untouched. 0, or -EINVAL with q->mistake set. */
 int ask_number(struct ask *q, const char *key, uint64_t lo, uint64_t hi, uint64_t *out);
 int ask_real(struct ask *q, const char *key, double lo, double hi, double *out);
-/* The place in "a|b|c"; 0 if absent. -EINVAL: none of them. */
+/* Index of the value in "a|b|c"; 0 if it is absent. -EINVAL: it is none of them. */
 int ask_choice(struct ask *q, const char *key, const char *words);
 int ask_range(struct ask *q, uint64_t *t0,
-	      uint64_t *t1);                     /* t0 and t1, since run.t0; 0, UINT64_MAX */
+	      /* t0 and t1, relative to run.t0; by default 0 and UINT64_MAX */
+	      uint64_t *t1);
 int ask_ranks(struct ask *q, const char **list); /* NULL: all */
 int ask_mistake(struct ask *q, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* A run as `runs` lists it: an object. */
+/* A run as an object, as `runs` lists it. */
 void run_json(struct json *j, const char *key, const struct run *r, const struct serve *s);

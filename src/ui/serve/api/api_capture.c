@@ -14,7 +14,7 @@
 #define MS_MOST    600000u
 #define MS_DEFAULT 500u
 
-/* Why `q` may not order one; NULL: it may. */
+/* Why `q` may not order a capture; NULL: it may. */
 static const char *refusal(const struct ask *q)
 {
 	if (!q->s->orders)
@@ -33,7 +33,7 @@ static int refuse(struct ask *q, const char *why)
 	return -EPERM;
 }
 
-/* Those of the run that are here, of the ranks that are asked for. */
+/* The live processes of the run, limited to the ranks that were requested. */
 static int choose(struct ask *q, struct order_want *w)
 {
 	const char *ranks;
@@ -85,7 +85,7 @@ static int change(struct ask *q)
 
 	if (ask_number(q, "cancel", 1, UINT32_MAX, &number) < 0)
 		return -EINVAL;
-	/* What was ordered can be taken back also when its process has ended. */
+	/* A capture can be cancelled even after its process has ended. */
 	if (number && q->s->orders && q->who->uid == geteuid())
 		return order_cancel(q->s->orders, &q->run, (uint32_t)number);
 	return why ? refuse(q, why) : begin(q);

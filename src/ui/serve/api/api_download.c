@@ -58,7 +58,7 @@ int api_download(struct ask *q, struct answer *a)
 	if (!url_get(&q->url, "format"))
 		return ask_mistake(q,
 				   "format is needed: perfetto, kineto, pprof, collapsed or csv");
-	err = analysis_loads(q); /* before everything is read for nothing */
+	err = analysis_loads(q); /* refuse a run that is too large before reading it */
 	err = err ? err : analysis_get(q, &an);
 	if (err < 0)
 		return err;

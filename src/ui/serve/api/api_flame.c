@@ -13,11 +13,11 @@ struct telling {
 	struct json *j;
 	enum flame_weight by;
 	uint64_t least, folded_total;
-	uint32_t *order; /* owned: nodes that are sent, parents first */
+	uint32_t *order; /* owned: the nodes to send, parents first */
 	uint32_t n, folded;
 };
 
-/* Parents have lower indices than their children, so one pass in order does. */
+/* One pass in order is enough: parents have lower indices than their children. */
 static void choose(struct telling *x)
 {
 	for (uint32_t i = 1; i < x->t->n; i++) {
@@ -105,7 +105,7 @@ int api_flame(struct ask *q, struct json *j)
 			  weight == FLAME_LAUNCHES ? "launches" : "gpu", class_of, CLASSES);
 }
 
-/* Of which gaps: of one cause, of any, or none in particular. */
+/* Which gaps count: those of one cause, all, or (no gap requested) none. */
 static int gap_wanted(struct ask *q, uint32_t *causes)
 {
 	int gap = ask_choice(q, "gap", "no|any|input|sync|host|launch|dependency|other");

@@ -3,8 +3,8 @@
  * api_fleet.c - the page's queries of a cluster: overview, a job, its ranks and steps, two jobs,
  * versions.
  *
- * The user who serves the page has the password and sees everything; others see the names of their
- * own jobs only, and of other users' jobs the size and the loss.
+ * The user who runs the server has the password and sees everything. Other users see their own jobs
+ * in full, and of other jobs only size and loss.
  */
 #include <errno.h>
 #include <pwd.h>
@@ -17,15 +17,15 @@
 
 #define DAY_S          86400u
 #define YEAR_S         (366u * DAY_S)
-#define TIME_S         4102444800u /* 2100 */
+#define TIME_S         4102444800u /* the year 2100 */
 #define WIDE           400u
 #define HIGH           128u
 #define MOST           1024u
 #define STEP_LAST      UINT32_MAX
-#define RANK_STEPS     300u /* of a rank, by default */
+#define RANK_STEPS     300u /* steps of a rank, by default */
 #define RANK_STEPS_MAX 10000u
 
-/* The cluster's error, for the client. */
+/* Passes the cluster's error on to the client. */
 static int told(struct ask *q, int err)
 {
 	if (err == -ENOENT || err == -ENOMEM || err == -EFBIG || !err)
@@ -68,7 +68,7 @@ static int need_job(struct ask *q, const char *key, const char **job)
 	return *job && **job ? 0 : ask_mistake(q, "%s must name a job", key);
 }
 
-/* A report of a job that may be seen; of another there is none. */
+/* The report of a job; -ENOENT if the client may not see it. */
 static int get_report(struct ask *q, const char *job, struct fleet_span span,
 		      struct fleet_report *r)
 {
@@ -117,7 +117,7 @@ int api_fleet_job(struct ask *q, struct json *j)
 	return 0;
 }
 
-/* Who may not see a job's name may not see its ranks. */
+/* A client that may not see a job's name may not see its ranks. */
 static int may_see_job(struct ask *q, const char *job)
 {
 	struct fleet_viewer v = viewer_of(q);
@@ -208,7 +208,7 @@ int api_fleet_diff(struct ask *q, struct json *j)
 		if (side[0].to_ns <= span.from_ns || side[0].to_ns >= span.to_ns)
 			return ask_mistake(q, "at is outside the selected time");
 	}
-	/* What is asked about is B, as on the command line the second. */
+	/* The requested job is B, like the second argument on the command line. */
 	err = get_report(q, at ? job : vs, side[0], &r[0]);
 	if (err)
 		return err;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_heat.c - is it one rank, one moment, or everybody? Ranks x steps, at the resolution asked for. */
+/*
+ * api_heat.c - a heat map of ranks x steps, in the requested resolution. It shows whether one rank,
+ * one moment or everything is slow.
+ */
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -10,13 +13,14 @@
 #include "serve/analysis.h"
 #include "store/store.h"
 
-#define WIDE  400u /* columns by default */
+#define WIDE  400u /* columns, by default */
 #define HIGH  64u
 #define MOST  1024u
-#define SLOW  8u /* ranks that are named */
+#define SLOW  8u /* number of slowest ranks to name */
 #define MILLE 1000.0
 
-enum measure { MEASURE_COMPUTE, MEASURE_DUR, MEASURE_COMM, MEASURE_IDLE }; /* as api_heat() reads */
+/* in the order of the words in api_heat() */
+enum measure { MEASURE_COMPUTE, MEASURE_DUR, MEASURE_COMM, MEASURE_IDLE };
 
 static uint64_t measured(const struct insight_step *s, int measure)
 {
@@ -45,13 +49,13 @@ static int fill(struct heat *h, const struct insight *in, int measure)
 	return err ? err : heat_close(h);
 }
 
-/* --- of a run that is too large to be analysed: how long steps took is in the store itself --- */
+/* --- runs too large for an analysis: the store itself has the durations of steps --- */
 
 struct reading {
 	struct heat *h;
 	const struct ask *q;
 	const char *ranks;
-	bool add; /* the second time */
+	bool add; /* second pass */
 };
 
 static const struct process *process_of(const struct run *r, uint32_t id)
@@ -103,7 +107,7 @@ static bool asks_all(struct ask *q)
 	return ask_range(q, &t0, &t1) == 0 && !t0 && t1 == UINT64_MAX;
 }
 
-/* The begin of part i of `n` things in `parts`. */
+/* Where part i begins if `n` things are split into `parts`. */
 static size_t cut(size_t i, size_t n, size_t parts)
 {
 	return i * n / parts;
@@ -133,7 +137,7 @@ static int by_over(const void *a, const void *b)
 	return cmp_num(y->over, x->over) ?: cmp_num(x->rank, y->rank);
 }
 
-/* Reorders the rows: last. */
+/* Called last, because it sorts the rows. */
 static void slow_json(struct json *j, struct heat *h)
 {
 	if (h->rows)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_overview.c - is this run healthy, and if not, what first? */
+/* api_overview.c - is this run healthy? If not, what should be fixed first? */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,13 +15,13 @@
 #include "serve/metrics/metrics.h"
 #include "serve/steps.h"
 
-#define SERIES   200u /* points of the steps' series */
+#define SERIES   200u /* points in the series of steps */
 #define CHANGES  100u
 #define KERNELS  5u
 #define FINDINGS 3u
-#define YOUNG_S  1.0 /* of an aond whose share of a core says nothing yet */
+#define YOUNG_S  1.0 /* an aond younger than this has no meaningful CPU share yet */
 
-/* Medians of the first and the last fifth, if there are enough of them. */
+/* Medians of the first and last fifth of the steps, if there are enough. */
 static void drift_json(struct json *j, const struct step_rows *s)
 {
 	size_t fifth = s->n / 5;
@@ -116,7 +116,7 @@ static void idle_json(struct json *j, const struct profile *p, double all)
 	json_close(j);
 }
 
-/* Of a run without a GPU: the parts of the step of the thread that the answer is about. */
+/* Without a GPU: the parts of a step on the thread that the verdict is about. */
 static bool split_host(struct json *j, const struct analysis *an)
 {
 	const struct time_account *a = answer_account(an->in, an->fs);
@@ -210,7 +210,10 @@ static void kernels_json(struct json *j, struct krows *rs)
 	json_u64(j, "kernels_n", rs->n);
 }
 
-/* What was imported has no rollups: of a large run the analysis has them, or they are of its part. */
+/*
+ * Imported runs have no rollups. For a large one the analysis has the sums, possibly of a part
+ * only.
+ */
 static int top_json(struct ask *q, struct json *j, struct analysis *an)
 {
 	struct krows rs;
@@ -233,13 +236,13 @@ static int top_json(struct ask *q, struct json *j, struct analysis *an)
 	return err;
 }
 
-/* Millionths as percent. */
+/* Millionths, written as percent. */
 static void percent_json(struct json *j, const char *key, bool known, double millionths)
 {
 	json_real(j, key, known ? round(millionths / 1e2) / 1e2 : NAN);
 }
 
-/* What the process that pays most pays: ranks wait for each other. */
+/* The largest slowdown of any process: the other ranks wait for that one. */
 static void slowdown_json(struct json *j, const struct run *r)
 {
 	const struct overhead *o = NULL;
@@ -261,7 +264,7 @@ static void slowdown_json(struct json *j, const struct run *r)
 	percent_json(j, "accounted", looked, accounted);
 }
 
-/* What aond takes is known while both are there: of what has ended nobody kept it. */
+/* aond's CPU use is known only while aond and the run are alive; it is not stored. */
 static void cost_json(struct ask *q, struct json *j)
 {
 	struct proc_usage u = { .age_s = 0 };
@@ -310,5 +313,5 @@ int api_overview(struct ask *q, struct json *j)
 	findings_some_json(j, an->t, an->fs, q->run.t0, FINDINGS);
 	cost_json(q, j);
 	err = steps_part(q, j, an);
-	return err ? err : top_json(q, j, an); /* last: may load other events */
+	return err ? err : top_json(q, j, an); /* last, because it may load other events */
 }

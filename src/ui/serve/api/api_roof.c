@@ -7,7 +7,10 @@
 
 #define POINTS_MOST 500u
 
-/* The device of most of the time: a run of several kinds is rare, and its points tell theirs. */
+/*
+ * The device with most of the time. Runs with several kinds are rare; each point names its own
+ * device.
+ */
 static uint32_t device_of(const struct insight *in)
 {
 	return in->roofs.rows ? in->roofs.row[0].device : in->devices ? in->device[0].device : 0;

@@ -31,7 +31,7 @@ static int page_json(struct ask *q, struct json *j, struct krows *rs)
 	return 0;
 }
 
-/* Kernels from the best there is: rollups of all, events if they fit, columns of the rest. */
+/* Kernels from the best source: rollups for the whole run, events if they fit, else columns. */
 int krows_kernels(struct krows *rs, struct ask *q, struct json *j, bool ranks)
 {
 	struct analysis *an;
@@ -51,7 +51,7 @@ int krows_kernels(struct krows *rs, struct ask *q, struct json *j, bool ranks)
 	if (q->run.imported || !all)
 		return fill_columns(rs, q, ranks);
 	err = fill_rollups(rs, q, ranks);
-	/* What was written without rollups has events alone. */
+	/* A store written without rollups has only events. */
 	return err || rs->n || !q->run.held ? err : fill_columns(rs, q, ranks);
 }
 

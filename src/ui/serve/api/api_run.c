@@ -147,16 +147,17 @@ int api_health(struct ask *q, struct json *j)
 	return 0;
 }
 
-/* --- captures, as the store's journal has them --- */
+/* --- captures, from the journal of the store --- */
 
-#define AFTER_NS 60000000000ull /* an order may come after the last that was heard of a process */
+/* an order may arrive this long after the last event of a process */
+#define AFTER_NS 60000000000ull
 
 struct captures {
 	struct json *j;
 	const struct run *run;
 };
 
-/* Numbers of processes are used again: it must have been there then. */
+/* The kernel reuses pids, so the process must have existed at that time. */
 static bool was_there(const struct process *p, uint64_t at_ns)
 {
 	return at_ns >= p->first_ns && at_ns <= p->last_ns + AFTER_NS;

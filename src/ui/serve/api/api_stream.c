@@ -7,7 +7,7 @@
 #include "serve/api/api.h"
 #include "serve/http/stream.h"
 
-/* struct stream_want as it is, for stream_begin() alone. */
+/* Returns a struct stream_want in binary form, for stream_begin() only. */
 int api_stream(struct ask *q, struct answer *a)
 {
 	struct stream_want *w = calloc(1, sizeof(*w));
@@ -31,7 +31,7 @@ int api_stream(struct ask *q, struct answer *a)
 	if (rate && window)
 		return ask_mistake(q, "rate is of events: with window=1 there are none");
 	w->opts.rate = (uint32_t)rate;
-	w->opts.priority = (uint32_t)priority; /* AON_CONSUMER_NORMAL, LOW, HIGH */
+	w->opts.priority = (uint32_t)priority; /* in this order: AON_CONSUMER_NORMAL, LOW, HIGH */
 	w->opts.flags = window ? AON_CONSUMER_WINDOWS : 0;
 	return 0;
 }

@@ -17,7 +17,10 @@
 #define CHOSEN_MOST   128u
 #define EVENTS_MOST   500u
 #define GPUS          64u
-/* Of another boot: CLOCK_MONOTONIC began anew. A clock that is set moves less. */
+/*
+ * A larger difference means another boot, with another CLOCK_MONOTONIC. Setting the clock moves it
+ * less.
+ */
 #define SAME_BOOT_NS 300000000000ll
 
 static const struct usual {
@@ -29,11 +32,11 @@ static const struct usual {
 };
 #define USUALS (sizeof(usuals) / sizeof(usuals[0]))
 
-/* A series that is asked for. */
+/* A requested series. */
 struct chosen {
 	struct series s;
-	const struct usual *usual; /* NULL: it is none of them */
-	int gpu;                   /* of NVIDIA, by its number; -1: none */
+	const struct usual *usual; /* its default metric; NULL: it is not one */
+	int gpu;                   /* index of the NVIDIA GPU; -1: none */
 	struct graph graph;
 };
 
@@ -41,19 +44,19 @@ struct look {
 	struct ask *q;
 	struct json *j;
 	struct graph_span span;
-	struct chosen *chosen; /* owned: in the order of ids */
-	size_t n, left;        /* left: there was no room for */
+	struct chosen *chosen; /* owned, sorted by id */
+	size_t n, left;        /* left: series that did not fit */
 	uint64_t asked[CHOSEN_MOST];
 	size_t asks;
-	uint64_t gpus;       /* those of the run, a bit each */
-	char uuid[GPUS][48]; /* the same, where they are known by that */
+	uint64_t gpus;       /* bit mask of the run's GPUs */
+	char uuid[GPUS][48]; /* UUIDs of these GPUs, if known */
 	size_t uuids;
 	size_t events;
 };
 
 /* --- the GPUs of the run --- */
 
-/* "GPU-a,GPU-b": what a process calls 0 is the first of its list. */
+/* In "GPU-a,GPU-b" the first one is the process's device 0. */
 static void take_uuid(struct look *x, const char *list, uint32_t device)
 {
 	for (; device && *list; device--)
@@ -192,7 +195,10 @@ static bool is_fault(const char *what, bool all)
 {
 	static const char *const words[] = { "xid", "ecc",  "gpu", "nvrm", "nvlink",
 					     "mce", "edac", "aer", "link", "thermal" };
-	/* Of the kernel's log; they name programs. */
+	/*
+	 * Kinds of kernel log entries. They name programs, so not everybody may see
+	 * them.
+	 */
 	static const char *const named[] = { "oom", "hung_task", "lockup", "disk" };
 
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
@@ -236,7 +242,7 @@ static void name_json(struct json *j, const struct series *s, const struct usual
 		     J_STR("name", u ? u->name : NULL), J_BOOL("usual", u != NULL));
 }
 
-/* Of devices that nothing happened at there is nothing to see: loopbacks, ports without a cable. */
+/* Hides devices without any activity: loopbacks, ports without a cable. */
 static bool is_idle(const struct look *x, const struct chosen *c)
 {
 	if (x->asks || !*c->s.device || c->gpu >= 0 || c->graph.metric->type != METRIC_COUNTER)
@@ -340,7 +346,7 @@ int api_telemetry(struct ask *q, struct json *j)
 	struct look x = { .q = q, .j = j };
 	int err = read_args(&x);
 
-	/* Of a run that does not move any more there may still be news. */
+	/* Telemetry of a finished run may still arrive. */
 	q->fleeting = true;
 	err = err ? err : look_all(&x);
 	if (!err) {
@@ -355,7 +361,7 @@ int api_telemetry(struct ask *q, struct json *j)
 	return err;
 }
 
-/* --- what there is --- */
+/* --- the list of series --- */
 
 static int list_series(void *arg, const struct series *s)
 {

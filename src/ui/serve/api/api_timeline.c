@@ -10,9 +10,9 @@
 #include "serve/kernel_rows.h"
 #include "serve/timeline.h"
 
-#define BYTES    (1u << 20) /* of tiles in one answer */
-#define TILES_NS 20000000u  /* to make them */
-#define LOOK_NS  80000000u  /* to look for anything else */
+#define BYTES    (1u << 20) /* limit for the tiles of one answer */
+#define TILES_NS 20000000u  /* time limit for making tiles */
+#define LOOK_NS  80000000u  /* time limit for other lookups */
 #define FLOWS    64u
 #define HITS     2000u
 #define SHORT    256u
@@ -189,7 +189,7 @@ static void event_json(struct json *j, const struct tile_event *e)
 		json_u64(j, "bytes", e->event.a);
 }
 
-/* The causes of an event, as its members. */
+/* Writes the causes of an event as members of its object. */
 static void causes_json(struct json *j, struct tile_view *v, uint64_t id)
 {
 	static const char *const word[] = { "launch", "op" };
@@ -253,7 +253,8 @@ int api_search(struct ask *q, struct json *j)
 		return err;
 	hit = malloc(limit * sizeof(*hit));
 	err = hit ? tile_search(v, &look, LOOK_NS, hit, limit, &n, &all) : -ENOMEM;
-	q->fleeting = !all && n < limit; /* time was short: who asks again may learn more */
+	/* the time limit was reached: a repeated request may find more */
+	q->fleeting = !all && n < limit;
 	json_bool(j, "more", !all);
 	json_open(j, "results", '[');
 	for (size_t i = 0; i < n && !err; i++)
@@ -296,7 +297,7 @@ static void selected_json(struct json *j, struct tile_view *v, const struct tile
 	json_u64(j, "rest", s->rest);
 }
 
-/* "1,2,3", or none: 0. */
+/* Parses "1,2,3"; *n is 0 if absent. */
 static int ask_tracks(struct ask *q, uint32_t track[TILE_ASK_MAX], size_t *n)
 {
 	const char *text = url_get(&q->url, "tracks"), *why;

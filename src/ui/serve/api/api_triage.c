@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_triage.c - what people decide about findings: the only data that clients can write. */
+/* api_triage.c - people's decisions about findings: the only data that clients can write. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -58,7 +58,7 @@ int api_states(struct ask *q, struct json *j)
 	struct triages ts;
 	int err = 0;
 
-	q->fleeting = true; /* others decide as well */
+	q->fleeting = true; /* another client may decide at any time */
 	if (q->post)
 		err = decide(q);
 	else if (q->url.args)

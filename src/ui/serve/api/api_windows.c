@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* api_windows.c - sums over time from rollups: all of a run, however long, at a bounded size. */
+/*
+ * api_windows.c - sums over time, from rollups: the whole run, however long, in an answer of
+ * bounded size.
+ */
 #include <errno.h>
 #include <stdlib.h>
 
@@ -23,11 +26,12 @@ struct sums {
 	uint64_t from_ns, width_ns;
 	struct bin *bin; /* owned */
 	size_t bins;
-	uint8_t *class; /* owned, by the store's name: 1 + whether it communicates; 0: not asked */
+	/* owned, by the store's name: 1 + whether it communicates; 0: not looked up yet */
+	uint8_t *class;
 	size_t classes;
 };
 
-/* Whether a kernel communicates, by its name. */
+/* Whether a kernel is communication, judged by its name. */
 static bool is_comm(struct sums *x, uint32_t name)
 {
 	if (vec_room0(&x->class, &x->classes, (size_t)name + 1, 1) < 0)

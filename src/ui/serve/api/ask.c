@@ -100,7 +100,7 @@ int ask_choice(struct ask *q, const char *key, const char *words)
 	return ask_mistake(q, "%s is one of %s", key, words);
 }
 
-#define TIME_MAX ((1ull << 53) - 1) /* what a number of JSON holds */
+#define TIME_MAX ((1ull << 53) - 1) /* the largest integer that JSON numbers hold exactly */
 
 int ask_range(struct ask *q, uint64_t *t0, uint64_t *t1)
 {
@@ -144,7 +144,7 @@ static int check(struct ask *q)
 
 /* --- routes --- */
 
-/* Whether `path` is of the route; {id} and {x} are cut out of it into *id and *tail. */
+/* Whether `path` matches the route. {id} and {x} are cut out of it into *id and *tail. */
 static bool meets(const char *route, char *path, char **id, char **tail)
 {
 	while (*route && *path) {
@@ -230,7 +230,7 @@ static void say_error(struct ask *q, struct answer *a, int err)
 			     "Ask for less time, or later.");
 		a->retry_s = 5;
 		break;
-	case EHOSTDOWN: /* of a cluster: its server */
+	case EHOSTDOWN: /* the cluster's server */
 		answer_error(a, 503, q->mistake, "");
 		a->retry_s = 5;
 		break;
@@ -267,7 +267,7 @@ static enum serve_slow how_slow(const struct ask *q)
 	return timeline_ready(q) ? SERVE_DONE : SERVE_WAITS;
 }
 
-/* `now`: not if it is a slow one. */
+/* With `now`, a slow request is not answered. */
 static enum serve_slow answer_run(struct ask *q, const char *target, bool now, struct answer *a)
 {
 	struct cache_key key = {
@@ -280,7 +280,7 @@ static enum serve_slow answer_run(struct ask *q, const char *target, bool now, s
 	if (now && how_slow(q))
 		return how_slow(q);
 	answer_route(q, a);
-	/* The same question of a run that has not moved has the same answer. */
+	/* Cached: the same request gives the same answer as long as the run has not changed. */
 	if (kept && a->status == 200 && a->body && !a->fleeting)
 		cache_put(q->s->cache, &key, a);
 	return SERVE_DONE;

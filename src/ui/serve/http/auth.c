@@ -12,7 +12,7 @@
 
 #define TOKEN_MIN 16u
 
-/* "localhost:8080" is for `name` whatever the port: it may have been forwarded. */
+/* "localhost:8080" matches `name` with any port: the port may have been forwarded. */
 static bool is_name(const char *host, const char *name)
 {
 	size_t n = strlen(name);
@@ -86,7 +86,7 @@ bool guard_same(const char *a, const char *b)
 	return !differ;
 }
 
-/* The value of our cookie among "a=1; b=2". */
+/* Whether the cookies, "a=1; b=2", have ours with the right value. */
 static bool cookie_is(const char *cookies, const char *name, const char *token)
 {
 	char value[TOKEN_BYTES];

@@ -7,13 +7,13 @@
 struct answer;
 
 struct blob_file {
-	const char *path, *type; /* below the page's root; of HTTP */
+	const char *path, *type; /* path below the page's root; HTTP content type */
 	const unsigned char *bytes;
 	size_t len;
 };
 
 extern const struct blob_file blob_openapi;
-extern const struct blob_file blob_page[]; /* ends with one without a path */
+extern const struct blob_file blob_page[]; /* ends with an entry whose path is NULL */
 
-/* A copy as the body. */
+/* Answers with a copy of the file. */
 int blob_answer(struct answer *a, const struct blob_file *b);

@@ -52,7 +52,7 @@ static void on_end(void *arg, struct httpd_request *q)
 	struct request *r = (struct request *)q;
 	struct http *h = arg;
 
-	if (pool_done(&h->pool, r)) /* the asker is gone */
+	if (pool_done(&h->pool, r)) /* the client is gone */
 		answer_fini(&r->answer);
 }
 
@@ -65,7 +65,7 @@ static enum MHD_Result refuse(struct MHD_Connection *c, int status, const char *
 	return http_reply(c, &a);
 }
 
-/* The token in the address becomes a cookie, and leaves the address. */
+/* Redirects: the token moves from the address to a cookie. */
 static enum MHD_Result enter(struct http *h, struct MHD_Connection *c, const char *path)
 {
 	char cookie[TOKEN_BYTES + 96];
@@ -84,7 +84,7 @@ static enum MHD_Result enter(struct http *h, struct MHD_Connection *c, const cha
 
 enum entry { ENTRY_NO, ENTRY_YES, ENTRY_COOKIE };
 
-/* Whether the asker may in; a token in the query is taken out of `target`. */
+/* Whether the client may enter. A token in the query is removed from `target`. */
 static enum entry entry_of(const struct http *h, const struct guard_heads *heads, char *target)
 {
 	char *query = strchr(target, '?'), *end;
@@ -148,7 +148,7 @@ static enum MHD_Result answer(struct http *h, struct MHD_Connection *c, const st
 	return http_reply(c, &a);
 }
 
-/* Nobody sends us anything but heads. */
+/* No client sends a body: every request consists of its headers. */
 static bool has_body(struct MHD_Connection *c)
 {
 	size_t len;
@@ -186,7 +186,10 @@ static enum MHD_Result judge(struct http *h, struct MHD_Connection *c, const cha
 	if (h->is_unix && viewer_peer(&who, httpd_fd(c)) < 0)
 		return refuse(c, 403, "The client cannot be identified.", "");
 	in = entry_of(h, &heads, target);
-	/* The page itself is no secret, and a link from a file (aon open) brings no cookie at first. */
+	/*
+	 * The page itself is not secret. The link that `aon open` makes arrives without a cookie at
+	 * first.
+	 */
 	if (in == ENTRY_NO && !open_route(target) && !page_has(target))
 		return refuse(c, 401, "This needs the token.",
 			      "Open the address that aon serve printed: it carries the token.");
@@ -195,7 +198,10 @@ static enum MHD_Result judge(struct http *h, struct MHD_Connection *c, const cha
 	return answer(h, c, &who, r, method);
 }
 
-/* An answer to the head closes the connection, as what has a body deserves. */
+/*
+ * Answers when the headers are complete. A request with a body is refused and its connection
+ * closed.
+ */
 static enum MHD_Result on_head(void *arg, struct MHD_Connection *c, struct httpd_request *q,
 			       const char *method, const char *path)
 {
@@ -212,7 +218,7 @@ static enum MHD_Result on_answer(void *arg, struct MHD_Connection *c, struct htt
 	return pool_done(&h->pool, r) ? http_reply(c, &r->answer) : judge(h, c, method, r);
 }
 
-/* --- begin and end --- */
+/* --- start and stop --- */
 
 static int start_ticker(struct http *h)
 {
@@ -229,7 +235,7 @@ static int start_ticker(struct http *h)
 	return -err;
 }
 
-/* The address as it may stand in a browser, and the name that requests must have. */
+/* The address to show to users, and the host name that requests must carry. */
 static void name_address(struct http *h)
 {
 	const char *ip = httpd_ip(h->httpd), *host = httpd_host(h->httpd);
@@ -307,7 +313,7 @@ void http_stop(struct http *h)
 	}
 	live_stop(h);
 	stream_stop(h);
-	pool_stop(&h->pool); /* wakes all that sleep, as MHD wants it */
+	pool_stop(&h->pool); /* wakes all sleeping connections, as MHD requires */
 	httpd_stop(h->httpd);
 	pool_fini(&h->pool);
 	stream_fini(h);

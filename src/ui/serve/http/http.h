@@ -12,22 +12,22 @@
 #define HTTP_CONNECTIONS 256u
 #define HTTP_PER_ADDRESS 192u
 #define HTTP_HEAD_BYTES  (32u << 10)
-#define HTTP_REQUEST_S   10u /* until a request is there, from connecting or the last answer */
+#define HTTP_REQUEST_S   10u /* for a complete request, from the connect or the last answer */
 #define HTTP_ANSWER_S    120u
 #define HTTP_LIVE        64u /* clients of the live stream */
-#define HTTP_LIVE_S      2u  /* how often */
+#define HTTP_LIVE_S      2u  /* seconds between ticks */
 
 struct http;
 struct serve;
 
 struct serve_opts {
 	const char *listen; /* "127.0.0.1:0", "[::1]:8080", "unix:PATH" */
-	struct guard guard; /* its token; the rest is filled */
+	struct guard guard; /* only the token is set; http_start() fills the rest */
 };
 
-/* Listens and answers, on threads of its own. -errno; `why` then says what to do. */
+/* Starts the server on its own threads. -errno: `why` then says what to do. */
 int http_start(struct http **out, struct serve *s, const struct serve_opts *o, char why[256]);
-void http_stop(struct http *h); /* NULL is allowed; ends what is under way */
+void http_stop(struct http *h); /* aborts running requests; NULL is allowed */
 
 /* "http://127.0.0.1:43211/" or "unix:PATH". */
 const char *http_address(const struct http *h);

@@ -12,7 +12,7 @@
 /* A request, from its first line to its answer. */
 struct request {
 	struct httpd_request http;
-	/* While it is with the workers, under pool.lock: */
+	/* Guarded by pool.lock while a worker has it: */
 	bool with_pool, done;
 	struct request *next;
 	struct MHD_Connection *mhd;
@@ -20,12 +20,12 @@ struct request {
 	struct answer answer;
 };
 
-#define POOL_WAITING 32u /* waiting slow requests of a sort; further ones must retry */
+#define POOL_WAITING 32u /* slow requests of one kind that may wait; more must retry */
 
-/* Workers for slow requests, so that others do not wait behind them. */
+/* The workers for slow requests, so that fast ones do not wait behind them. */
 enum pool_sort {
-	POOL_HEAVY, /* one at a time: memory is bounded */
-	POOL_WAITS, /* for a timeline that is being read */
+	POOL_HEAVY, /* one at a time, which bounds memory */
+	POOL_WAITS, /* waits for a timeline that is being read */
 	POOL_SORTS
 };
 
@@ -34,7 +34,7 @@ struct pool_queue {
 	struct request *first, **last;
 	size_t n;
 	pthread_t worker;
-	bool working; /* there is a worker */
+	bool working; /* the worker thread exists */
 };
 
 struct worker_pool {
@@ -51,10 +51,10 @@ struct live_client {
 	struct MHD_Connection *mhd;
 	struct http *h;
 	struct viewer who;
-	char run[RUN_ID]; /* "": all of them */
-	char *text;       /* owned: what is to be sent, from `sent` on */
+	char run[RUN_ID]; /* "": all runs */
+	char *text;       /* owned: to be sent, from `sent` on */
 	size_t len, sent;
-	uint64_t told; /* the tick that it has */
+	uint64_t told; /* the last tick that was sent */
 	bool asleep;
 };
 
@@ -64,10 +64,11 @@ struct http {
 	struct httpd *httpd; /* owned */
 	char address[320];
 	bool is_unix;
-	struct viewer self;   /* the user who serves: anyone with the token counts as this user */
-	pthread_mutex_t lock; /* clients */
+	/* the user who runs the server; every holder of the token counts as this user */
+	struct viewer self;
+	pthread_mutex_t lock; /* guards the clients */
 	struct live_client *clients;
-	struct streams *streams; /* owned; NULL: nobody has asked for live events */
+	struct streams *streams; /* owned; NULL: no client has asked for live events yet */
 	size_t live;
 	uint64_t tick;
 	pthread_t ticker;
@@ -78,25 +79,25 @@ struct http {
 
 /* viewer.c */
 void viewer_self(struct viewer *v);
-/* Of the other end of a unix socket. */
+/* The peer of a unix socket. */
 int viewer_peer(struct viewer *v, int fd);
 
-/* reply.c: an answer onto the wire. */
+/* reply.c: sends an answer. */
 enum MHD_Result http_reply(struct MHD_Connection *c, struct answer *a);
 void http_heads(struct MHD_Response *r);
 
 /* pool.c */
 int pool_start(struct worker_pool *p, struct serve *s);
-void pool_stop(struct worker_pool *p); /* answers what waits; all zero is allowed */
-void pool_fini(struct worker_pool *p); /* when nobody can ask any more */
-/* Puts the connection to sleep until r->answer is there, or answers that there are too many. */
+void pool_stop(struct worker_pool *p); /* answers everything that waits; all zero is allowed */
+void pool_fini(struct worker_pool *p); /* after the last request */
+/* Suspends the connection until r->answer is ready, or refuses if too many wait. */
 enum MHD_Result pool_ask(struct worker_pool *p, struct MHD_Connection *c, struct request *r,
 			 const struct viewer *who, enum serve_slow slow);
-/* Whether r was with the workers; its answer is there then. */
+/* Whether a worker has answered r. */
 bool pool_done(struct worker_pool *p, struct request *r);
 
 /* live.c */
 enum MHD_Result live_begin(struct http *h, struct MHD_Connection *c, const struct viewer *who,
 			   const char *target);
-void live_tick(struct http *h); /* every HTTP_LIVE_S */
+void live_tick(struct http *h); /* call it every HTTP_LIVE_S */
 void live_stop(struct http *h);

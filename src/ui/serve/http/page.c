@@ -55,7 +55,7 @@ bool page_answer(struct answer *a, const char *target)
 	if (b) {
 		if (blob_answer(a, b) < 0)
 			answer_error(a, 500, "Out of memory.", "");
-		/* Vite gives names that change with the content. */
+		/* Vite puts a hash of the content into these names. */
 		a->immutable = !strncmp(b->path, "/assets/", 8);
 		return true;
 	}

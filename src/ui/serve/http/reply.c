@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* reply.c - sends an answer: headers, compression, and no body if the client has it already. */
+/*
+ * reply.c - sends an answer: headers, compression, and no body if the client has the same one
+ * already.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,9 +14,9 @@
 #include "base/vec.h"
 #include "serve/http/http_priv.h"
 
-#define COMPRESS_MIN 1400u /* a packet */
+#define COMPRESS_MIN 1400u /* about one packet */
 
-/* The page is from here alone, runs nothing that is not from here, and is in no frame. */
+/* The page loads and runs only what this server sends, and cannot be framed. */
 #define CSP                                                                                     \
 	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " \
 	"font-src 'self'; connect-src 'self'; worker-src 'self'; manifest-src 'self'; "         \
@@ -34,7 +37,7 @@ void http_heads(struct MHD_Response *r)
 		MHD_add_response_header(r, head[i][0], head[i][1]);
 }
 
-/* Whether a list like "gzip;q=0.5, zstd" has the word, and not with q=0. */
+/* Whether a list like "gzip;q=0.5, zstd" contains the word, and not with q=0. */
 static bool accepts(const char *list, const char *word)
 {
 	size_t n = strlen(word);
@@ -98,7 +101,7 @@ static bool zstd(struct answer *a)
 	return false;
 }
 
-/* What the program holds is compressed; for a client that does not accept that it is not. */
+/* Embedded files are stored compressed. Decompresses one for a client that does not accept gzip. */
 static bool gunzip(struct answer *a)
 {
 	z_stream z = { .zalloc = NULL };
@@ -132,7 +135,7 @@ static bool gunzip(struct answer *a)
 	return true;
 }
 
-/* The coding that was used, or NULL. */
+/* Compresses the body; the coding that was used, or NULL. */
 static const char *compress_body(struct MHD_Connection *c, struct answer *a)
 {
 	const char *list = httpd_header(c, "Accept-Encoding");
@@ -163,12 +166,12 @@ static struct MHD_Response *response(struct answer *a, bool fresh)
 			return NULL;
 		r = MHD_create_response_from_fd64((uint64_t)sb.st_size, a->fd);
 		if (r)
-			a->fd = -1; /* its own from here on */
+			a->fd = -1; /* MHD closes it */
 		return r;
 	}
 	r = MHD_create_response_from_buffer(a->len, a->body, MHD_RESPMEM_MUST_FREE);
 	if (r)
-		a->body = NULL; /* the same */
+		a->body = NULL; /* MHD frees it */
 	return r;
 }
 
@@ -222,7 +225,7 @@ enum MHD_Result http_reply(struct MHD_Connection *c, struct answer *a)
 	if (*etag && match && (strstr(match, etag) || !strcmp(match, "*")))
 		fresh = false;
 	coding = fresh ? compress_body(c, a) : NULL;
-	if (coding) { /* a tag is of the bytes */
+	if (coding) { /* the tag identifies the bytes, so each coding has its own */
 		memmove(etag + 3, etag + 1, strlen(etag));
 		memcpy(etag, "W/\"", 3);
 	}

@@ -16,11 +16,11 @@
 #include "read/live_json.h"
 
 #define BLOCK      4096u
-#define WIRE_BYTES (256 << 10) /* that wait in the kernel for a slow reader */
+#define WIRE_BYTES (256 << 10) /* limit of the socket buffer for a slow reader */
 #define LOOK_MS    100
 #define BUSY_MS    5
-#define TEXT_MAX   (256u << 10) /* made at a time */
-#define PROCESSES  512u         /* whose user is kept in mind */
+#define TEXT_MAX   (256u << 10) /* text produced at a time */
+#define PROCESSES  512u         /* processes whose user is remembered */
 #define NS_OF_A_MS 1000000ull
 
 struct sclient {
@@ -28,14 +28,14 @@ struct sclient {
 	struct MHD_Connection *mhd;
 	struct http *h;
 	struct viewer who;
-	struct aon_consumer *c; /* owned; the thread's alone */
-	bool windows, all;      /* all: sees what the consumer sees */
+	struct aon_consumer *c; /* owned; used by the thread only */
+	bool windows, all;      /* all: the client may see all that the consumer sees */
 	uint64_t lost, beat_ns;
 	struct {
 		uint32_t id;
 		bool may;
 	} process[PROCESSES];
-	/* Under http.lock: */
+	/* Guarded by http.lock: */
 	char *text; /* owned: to be sent, from `sent` on */
 	size_t len, sent;
 	bool asleep, gone, ended;
@@ -46,12 +46,12 @@ struct streams {
 	struct sclient *first;
 	size_t n;
 	struct {
-		struct aon_consumer *c; /* owned; NULL: free */
+		struct aon_consumer *c; /* owned; NULL: unused */
 		uint64_t until_ns;
 	} kept[STREAM_KEPT];
 };
 
-/* --- what is sent; the thread's --- */
+/* --- producing text; on the thread --- */
 
 static bool may_see(struct sclient *s, uint32_t process)
 {
@@ -88,7 +88,7 @@ static void put_lost(struct sclient *s, FILE *f)
 	s->lost = lost;
 }
 
-/* What there is, as much as is made at a time. -EPIPE: aond has ended, and everything was read. */
+/* Writes the next events, up to the limit. -EPIPE: aond has ended and everything was read. */
 static int put_some(struct sclient *s, FILE *f)
 {
 	struct aon_consumer_window w;
@@ -110,7 +110,7 @@ static int put_some(struct sclient *s, FILE *f)
 	return got;
 }
 
-/* The next text for a client that has sent all it had; whether there was some. */
+/* Produces the next text for a client that has sent the last one. False: there is no data. */
 static bool make_text(struct sclient *s)
 {
 	char *text = NULL;
@@ -142,7 +142,7 @@ static bool make_text(struct sclient *s)
 	return len != 0;
 }
 
-/* --- who has left --- */
+/* --- clients that disconnected --- */
 
 static void keep(struct streams *x, struct aon_consumer *c)
 {
@@ -167,7 +167,7 @@ static void drop_kept(struct streams *x, uint64_t now)
 	}
 }
 
-/* Under http.lock. */
+/* With http.lock held. */
 static void sweep(struct streams *x)
 {
 	for (struct sclient **at = &x->first, *s; (s = *at);) {
@@ -195,7 +195,7 @@ static void *reader(void *arg)
 		struct sclient *s;
 
 		pthread_mutex_lock(&h->lock);
-		sweep(x); /* nobody else takes one out of the list */
+		sweep(x); /* only this thread removes clients from the list */
 		s = x->first;
 		stopping = h->stopping;
 		pthread_mutex_unlock(&h->lock);
@@ -245,7 +245,7 @@ static void client_left(void *arg)
 	pthread_mutex_unlock(&s->h->lock);
 }
 
-/* Whoever may use aond's admin socket sees all, as at the socket itself. */
+/* Users with access to aond's admin socket see everything, as on that socket. */
 static bool is_admin(const struct viewer *who)
 {
 	const char *dir = getenv(AON_ENV_RUN_DIR);
@@ -263,7 +263,7 @@ static bool is_admin(const struct viewer *who)
 	return who->uid == sb.st_uid;
 }
 
-/* 0; 503 if there are too many. Makes the thread with the first. */
+/* 0, or 503 if there are too many. The first client starts the thread. */
 static int client_add(struct http *h, struct sclient *s)
 {
 	int status = 0;
@@ -294,7 +294,8 @@ static void go_on_from(struct aon_consumer *c, const char *last)
 
 	if (last && strlen(last) < 40 &&
 	    sscanf(last, "%" SCNx64 "-%" SCNx64 "%n", &at.ring, &at.seq, &end) == 2 && !last[end])
-		aon_consumer_resume(c, &at); /* another ring: it begins now, and the id says so */
+		/* the ring is another one: start now, and send the new id */
+		aon_consumer_resume(c, &at);
 }
 
 static enum MHD_Result refuse(struct MHD_Connection *mhd, int status, const char *what,
@@ -322,7 +323,7 @@ static enum MHD_Result send_headers(struct MHD_Connection *mhd, struct sclient *
 	}
 	if (info)
 		setsockopt(info->connect_fd, SOL_SOCKET, SO_SNDBUF, &wire, sizeof(wire));
-	/* Who takes nothing for so long is not there any more. */
+	/* A client that reads nothing for this long is disconnected. */
 	MHD_set_connection_option(mhd, MHD_CONNECTION_OPTION_TIMEOUT, HTTP_ANSWER_S);
 	http_heads(r);
 	MHD_add_response_header(r, "Content-Type", "text/event-stream");
@@ -372,7 +373,7 @@ enum MHD_Result stream_begin(struct http *h, struct MHD_Connection *mhd, const s
 	return send_headers(mhd, s);
 }
 
-/* --- the end --- */
+/* --- stop --- */
 
 void stream_stop(struct http *h)
 {

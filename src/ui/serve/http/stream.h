@@ -20,20 +20,20 @@
 #include "serve/http/http_priv.h"
 
 #define STREAM_CLIENTS 32u
-#define STREAM_KEPT    8u  /* that have left, */
-#define STREAM_KEPT_S  30u /* for so long */
+#define STREAM_KEPT    8u  /* disconnected clients that can resume, */
+#define STREAM_KEPT_S  30u /* within this time */
 #define STREAM_BEAT_S \
-	2u /* a comment is sent after so long without data: it detects clients that left */
+	2u /* a comment is sent after this long without data, to detect clients that left */
 #define STREAM_PIDS 32u
 
-/* What a client asks for, as api_stream() hands it over. */
+/* The request of a client, from api_stream(). */
 struct stream_want {
-	struct aon_consumer_opts opts; /* but for pid */
+	struct aon_consumer_opts opts; /* without the pid */
 	uint32_t pid[STREAM_PIDS];
 };
 
-/* `last`: its Last-Event-ID, or NULL. */
+/* `last`: the client's Last-Event-ID, or NULL. */
 enum MHD_Result stream_begin(struct http *h, struct MHD_Connection *c, const struct viewer *who,
 			     const char *target, const char *last);
-void stream_stop(struct http *h); /* wakes all; before MHD stops */
-void stream_fini(struct http *h); /* when nobody can come any more */
+void stream_stop(struct http *h); /* wakes all; call it before MHD stops */
+void stream_fini(struct http *h); /* after the last request */

@@ -17,7 +17,7 @@ static int hex(char c)
 	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-/* No control characters, C1 ones among them; nothing that is not UTF-8. */
+/* UTF-8 without control characters (C0 and C1). */
 static bool is_text(const char *s)
 {
 	uint32_t ucs;
@@ -60,7 +60,7 @@ static int wrong(struct url *u, const char *why)
 	return -EINVAL;
 }
 
-/* Segment by segment, so that a slash which was encoded stays an error. */
+/* Decodes each segment on its own, so that an encoded slash is an error. */
 static int parse_path(struct url *u, char *path)
 {
 	char *to = path;
@@ -124,7 +124,10 @@ const char *url_get(const struct url *u, const char *key)
 	return NULL;
 }
 
-/* One "4" or "4-7" of a list. Where the next begins, NULL at the end; *bad: it is none. */
+/*
+ * Parses one "4" or "4-7" of a list. Returns the start of the next item, NULL at the end; *bad:
+ * invalid.
+ */
 static const char *list_item(const char *s, uint64_t *lo, uint64_t *hi, bool *bad)
 {
 	uint64_t *v[2] = { lo, hi };

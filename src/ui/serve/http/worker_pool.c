@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * worker_pool.c - workers for slow requests: the connection sleeps meanwhile, and the server's
- * threads continue with others.
+ * worker_pool.c - workers for slow requests. The connection sleeps meanwhile, and the server's
+ * threads go on with other requests.
  *
- * A worker owns a request from pool_ask() until MHD_resume_connection(); after that its connection
- * owns it again: libmicrohttpd calls for it once more, and pool_done() says that the answer is
- * there.
+ * A worker owns a request from pool_ask() until MHD_resume_connection(). Then the connection owns
+ * it again: libmicrohttpd calls the handler once more, and pool_done() says that the answer is
+ * ready.
  */
 #include <errno.h>
 #include <string.h>
@@ -26,7 +26,7 @@ static struct request *take(struct pool_queue *q)
 	return r;
 }
 
-/* With the lock held, which is let go meanwhile. */
+/* With the lock held; it is released while the request is answered. */
 static void answer(struct worker_pool *p, struct request *r)
 {
 	bool ending = p->ending;

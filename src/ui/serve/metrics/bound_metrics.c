@@ -33,7 +33,7 @@ static uint8_t class_of(const struct names *names, struct store *st, const struc
 	return 0;
 }
 
-/* Kernels and copies have names of their own: one class a name. */
+/* Looks up the class of a name once. */
 static uint8_t known_class(struct limit_names *k, const struct names *names, struct store *st,
 			   const struct rollup *r)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * bound_metrics.h - how long GPUs were limited by what, from the verdicts of windows, for
- * metrics.c: by class of kernel and by limit. The classes are a fixed few, because Prometheus'
- * series must be few and must not change their meaning.
+ * bound_metrics.h - how long each GPU was limited by what, from the verdicts of windows, for
+ * metrics.c: by class of kernel and by limit. The classes are few and fixed, because Prometheus
+ * series must be few and keep their meaning.
  */
 #pragma once
 
@@ -19,16 +19,17 @@ struct names;
 
 extern const char *const limit_class[LIMIT_CLASSES];
 
-/* Of a GPU. */
+/* The sums of one GPU. */
 struct bound_limits {
-	double s[LIMIT_CLASSES][ROOF_LIMITS];      /* that work took */
-	double roof_s[LIMIT_CLASSES][ROOF_LIMITS]; /* at its roofline bound, where that is known */
-	int judged;                                /* there was a verdict */
+	double s[LIMIT_CLASSES][ROOF_LIMITS]; /* seconds of work */
+	/* seconds it would take at its roofline bound, where that is known */
+	double roof_s[LIMIT_CLASSES][ROOF_LIMITS];
+	int judged; /* whether there was any verdict */
 };
 
-/* Of the names of a store, found when first asked for. */
+/* The classes of the names of a store, looked up on first use. */
 struct limit_names {
-	uint8_t *of; /* owned: class + 1; 0: not asked for yet */
+	uint8_t *of; /* owned: class + 1; 0: not looked up yet */
 	size_t n;
 };
 

@@ -17,14 +17,15 @@
 #include "store/store.h"
 
 #define SECOND   1000000000ull
-#define KNOWN_NS (10 * SECOND) /* a canary that arrived says enough for so long */
-#define WAIT_NS  (5 * SECOND)  /* for one: a drain and a commit take up to two */
-#define LOOK_NS  100000000u
+#define KNOWN_NS (10 * SECOND) /* a canary that arrived is trusted for this long */
+/* how long to wait for a canary: a drain and a commit take up to two seconds */
+#define WAIT_NS (5 * SECOND)
+#define LOOK_NS 100000000u
 
 struct health {
-	pthread_mutex_t lock; /* all below; held while a canary is waited for */
+	pthread_mutex_t lock; /* guards all members; held while waiting for a canary */
 	uint64_t pid_start, boot_id[2];
-	uint64_t arrived_ns; /* 0: none did */
+	uint64_t arrived_ns; /* 0: no canary has arrived */
 	uint64_t took_ns;
 };
 
@@ -69,7 +70,7 @@ static int on_process(void *arg, const struct process *p)
 	return 0;
 }
 
-/* Records of ours that are in any of the stores. */
+/* Counts the canary's records in all stores. */
 static int stored(struct serve *s, uint64_t *out)
 {
 	struct ours x = { .h = s->health };
@@ -81,7 +82,7 @@ static int stored(struct serve *s, uint64_t *out)
 	return err;
 }
 
-/* NULL: a canary arrived. Else why not. */
+/* NULL: a canary arrived. Otherwise the reason. */
 static const char *send_canary(struct serve *s)
 {
 	struct timespec pause = { 0, LOOK_NS };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * health.h - an end-to-end check: a canary's records go the way of every program's, through a pool
- * and aond into the store, and are looked for there.
+ * health.h - an end-to-end check. Canary records take the way of every program's records, through a
+ * pool and aond into a store, and are looked for there.
  */
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #include "model/process.h"
 
-#define CANARY_RUN "(canary)" /* its label; it is no run of anybody's */
+#define CANARY_RUN "(canary)" /* its label; it is not listed as a run */
 
 struct health;
 

@@ -2,9 +2,9 @@
 /*
  * metrics.c - sums of accounts and windows of the stores, updated at each scrape.
  *
- * A scrape reads the accounts of all processes and the windows that were stored since the last one.
- * Sums of windows begin with the first scrape, as counters may; the current use of a GPU comes from
- * the newest complete windows.
+ * A scrape reads the accounts of all processes and the windows that were stored since the last
+ * scrape. Sums of windows start at the first scrape, which Prometheus allows for counters. The
+ * current utilisation of a GPU comes from the newest complete windows.
  */
 #include "serve/metrics/metrics.h"
 
@@ -29,14 +29,14 @@
 #include "serve/telemetry.h"
 #include "store/store.h"
 
-#define GPUS               64u /* further ones are not reported */
-#define SECONDS            16u /* of a GPU's use that are kept */
-#define WHOLE_S            3u  /* a window is in the store by then */
+#define GPUS               64u /* more are not reported */
+#define SECONDS            16u /* seconds of utilisation that are kept */
+#define WHOLE_S            3u  /* after this a window is in the store */
 #define MEAN_S             5u
-#define FIRST              64u /* windows before the first scrape, so that it has something to say */
+#define FIRST              64u /* windows to read before the first scrape, so that it has data */
 #define DCGM_UTIL_NUMBER   203u
 #define DCGM_ACTIVE_NUMBER 1001u
-#define AGAIN_NS           10000000000ull /* until an aond that did not answer is looked for again */
+#define AGAIN_NS           10000000000ull /* if aond did not answer, look for it again after this */
 
 enum metric_id {
 #define METRIC(ID, name, type, help) M_##ID,
@@ -61,21 +61,22 @@ struct gpu_sum {
 	char model[64];
 	double work_s;
 	uint64_t kernels, copies, bytes;
-	uint64_t second[SECONDS], busy_ns[SECONDS]; /* by second % SECONDS */
+	uint64_t second[SECONDS], busy_ns[SECONDS]; /* indexed by second % SECONDS */
 	struct bound_limits limits;
 };
 
 #define COSTS 128u
 
 struct from {
-	uint64_t after;  /* window */
-	uint32_t *track; /* owned: by id, its GPU; GPUS: none; UINT32_MAX: not looked at */
+	uint64_t after; /* the last window that was read */
+	/* owned, by id: the GPU of the track; GPUS: none; UINT32_MAX: not looked up */
+	uint32_t *track;
 	size_t tracks;
 	struct limit_names class;
 };
 
 struct metrics {
-	pthread_mutex_t lock; /* all below */
+	pthread_mutex_t lock; /* guards all members */
 	bool begun;
 	struct from *from; /* owned, by source */
 	size_t froms;
@@ -119,7 +120,7 @@ void metrics_free(struct metrics *m)
 	free(m);
 }
 
-/* --- what is added up --- */
+/* --- sums --- */
 
 struct sums {
 	struct metrics *m;
@@ -133,9 +134,9 @@ struct sums {
 		char pod[sizeof(((struct ident *)0)->pod)];
 		char namespace[sizeof(((struct ident *)0)->namespace)];
 		struct overhead o;
-	} cost[COSTS]; /* of processes that are being recorded and have steps: the first ones */
+	} cost[COSTS]; /* the first recorded processes that have steps */
 	size_t costs;
-	bool stale; /* a window speaks of a track that is not known */
+	bool stale; /* a window names an unknown track */
 };
 
 static int on_process(void *arg, const struct process *p)
@@ -144,7 +145,7 @@ static int on_process(void *arg, const struct process *p)
 
 	x->processes++;
 	if (p->origin.file)
-		return 0; /* imported: its records are another tool's */
+		return 0; /* imported: another tool recorded it */
 	x->connected += p->connected;
 	if (p->connected && p->overhead.steps && x->costs < COSTS) {
 		struct cost *c = &x->cost[x->costs++];
@@ -218,7 +219,7 @@ static int on_window(void *arg, const struct window *w)
 		if (r->track >= x->from->tracks || x->from->track[r->track] == UINT32_MAX) {
 			if (x->stale || store_each_track(x->st, 0, on_track, x) < 0)
 				continue;
-			x->stale = true; /* once a scrape */
+			x->stale = true; /* once for each scrape */
 		}
 		if (r->track < x->from->tracks && x->from->track[r->track] < GPUS) {
 			struct gpu_sum *g = &x->m->gpu[x->from->track[r->track]];
@@ -272,10 +273,10 @@ static int gather(struct metrics *m, struct serve *s, struct sums *x)
 
 struct text {
 	FILE *f;
-	enum metric_id last; /* whose head is there; METRICS: none */
+	enum metric_id last; /* the metric whose head was written last; METRICS: none */
 };
 
-/* A label's value: whatever its bytes are, the line stays one line. */
+/* Escapes a label's value, so that the line stays one line whatever bytes it has. */
 static void label(FILE *f, const char *name, const char *value, bool first)
 {
 	fprintf(f, "%s%s=\"", first ? "{" : ",", name);
@@ -287,7 +288,7 @@ static void label(FILE *f, const char *name, const char *value, bool first)
 	fputc('"', f);
 }
 
-/* One value. `labels` ends with a name that is NULL; a value that is NULL is left out. */
+/* Writes one value. `labels` ends with a NULL name; a label whose value is NULL is omitted. */
 static void put(struct text *t, enum metric_id m, double v, const char *labels[][2])
 {
 	bool first = true;
@@ -330,7 +331,7 @@ static void put_gpu(struct text *t, enum metric_id m, const struct serve *s, uin
 	put(t, m, v, labels);
 }
 
-/* Limits of work, for GPUs with verdicts. */
+/* The limits of a GPU that has verdicts. */
 static void put_limits(struct text *t, enum metric_id m, const struct serve *s, uint32_t i,
 		       const struct gpu_sum *g)
 {
@@ -342,7 +343,7 @@ static void put_limits(struct text *t, enum metric_id m, const struct serve *s, 
 					limit_class[c], roof_limit_word[l]);
 }
 
-/* Mean use over the last whole seconds: streams that overlap cannot exceed the whole. */
+/* Mean utilisation over the last complete seconds, at most 1: streams may overlap. */
 static double use_of(const struct gpu_sum *g, uint64_t now)
 {
 	uint64_t to = now / WINDOW_NS - WHOLE_S;
@@ -372,7 +373,7 @@ static double gpu_of(enum metric_id m, const struct gpu_sum *g, uint64_t now)
 	}
 }
 
-/* What a GPU does now is known only while somebody tells. */
+/* Current values are written only while a process is recorded. */
 static void put_gpus(struct text *t, const struct metrics *m, const struct serve *s, bool live)
 {
 	uint64_t now = clock_mono_ns();
@@ -380,7 +381,7 @@ static void put_gpus(struct text *t, const struct metrics *m, const struct serve
 	for (enum metric_id k = M_GPU_TIME; k <= M_DCGM_ACTIVE; k++) {
 		if (k == M_LIMITED || k == M_AT_ROOF)
 			continue;
-		/* Who measures it knows it better. */
+		/* A collector's measurement is better than this estimate. */
 		if ((k == M_DCGM_UTIL && tele_has(m->tele, DCGM_UTIL_NUMBER)) ||
 		    (k == M_DCGM_ACTIVE && tele_has(m->tele, DCGM_ACTIVE_NUMBER)))
 			continue;
@@ -425,7 +426,7 @@ static double cost_of(enum metric_id m, const struct overhead *o)
 	}
 }
 
-/* What the node is, by the first store that says so. */
+/* Describes the node, from the first store that knows it. */
 static void put_node(struct text *t, const struct serve *s)
 {
 	struct node_ident n;
@@ -464,7 +465,7 @@ static void put_costs(struct text *t, const struct sums *x)
 		}
 }
 
-/* aond is looked for at its socket, and then by its number until that is another process's. */
+/* Finds aond by its socket, then watches its pid until that belongs to another process. */
 static bool daemon_usage(struct metrics *m, const struct serve *s, struct proc_usage *u)
 {
 	uint64_t now = clock_mono_ns();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metrics.h - metrics for Prometheus: sums over all that is served, nothing of single users. */
+/* metrics.h - metrics for Prometheus: sums over all stores, without data about single users. */
 #pragma once
 
 #include <stdbool.h>
