@@ -199,12 +199,18 @@ def tell(failures):
             print("    " + out[at:at + TOLD].replace("\n", "\n    ").rstrip())
 
 
+def slowness(build):
+    """How slow the machine is now (bench/speed.c); None where no benchmark was built."""
+    speed = build.resolve() / "bench/speed"
+    return float(subprocess.check_output([speed])) if speed.exists() else None
+
+
 def remember(args, seconds):
     """BUILD/check.json: how long it took, for the rows check_s and quick_s of `make bench`."""
     path = args.build / "check.json"
     known = json.loads(path.read_text()) if path.exists() else {}
     key = "quick_s" if args.quick else "all_s" if args.all else "check_s"
-    known[key] = {"value": round(seconds, 1), "date": time.strftime("%Y-%m-%d"), "load": os.getloadavg()[2]}
+    known[key] = {"value": round(seconds, 1), "date": time.strftime("%Y-%m-%d"), "load": os.getloadavg()[2], "slow": slowness(args.build)}
     path.write_text(json.dumps(known, indent=1) + "\n")
 
 

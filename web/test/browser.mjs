@@ -15,7 +15,7 @@ export async function tab(browser, base, options = {}) {
 	context.setDefaultTimeout(240000);
 	const page = await context.newPage();
 	const faults = [];
-	page.on('console', (m) => m.type() === 'error' && faults.push(m.text()));
+	page.on('console', (m) => m.type() === 'error' && faults.push(`${m.text()} ${m.location().url}`));
 	page.on('pageerror', (e) => faults.push(e.stack ?? String(e)));
 	page.on('request', (r) => {
 		if (!r.url().startsWith(base) && !/^(data|blob|file):/.test(r.url())) faults.push(`a request leaves: ${r.url()}`);

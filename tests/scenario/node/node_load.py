@@ -127,6 +127,8 @@ def starve(pid):
 
 
 def unstarve(group, pid):
+    for task in os.listdir(f"/proc/{pid}/task"):
+        os.setpriority(os.PRIO_PROCESS, int(task), 0)
     with open("/sys/fs/cgroup/cpu/cgroup.procs", "w") as f:
         f.write(str(pid))
     wait_for(lambda: not open(f"{group}/cgroup.procs").read().strip(), 5)

@@ -147,9 +147,12 @@ def heartbeats(pid):
     words = []
     for fd in os.listdir(f"/proc/{pid}/fd"):
         path = f"/proc/{pid}/fd/{fd}"
-        if "memfd:aon-pool" in os.readlink(path):
-            with open(path, "rb") as f:
-                words.append(struct.unpack_from("<2Q", f.read(448), 384 + 32))
+        try:
+            if "memfd:aon-pool" in os.readlink(path):
+                with open(path, "rb") as f:
+                    words.append(struct.unpack_from("<2Q", f.read(448), 384 + 32))
+        except FileNotFoundError:  # aond has closed it since the folder was read
+            continue
     return words
 
 

@@ -1000,6 +1000,8 @@ static void test_ask(void)
 int main(void)
 {
 	kit_begin();
+	test_threads();
+#ifndef __SANITIZE_THREAD__ /* it finds nothing in one thread, and takes a minute for it */
 	test_small();
 	test_unsampled();
 	test_tracks();
@@ -1010,7 +1012,7 @@ int main(void)
 	test_next();
 	test_events();
 	test_why();
-	test_threads();
 	test_ask();
+#endif
 	return kit_end();
 }
