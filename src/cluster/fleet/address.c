@@ -21,7 +21,7 @@ static int hex(char c)
 					    : -1;
 }
 
-/* `text` with %XX undone. -EINVAL: too long, a 0 in it, or no such escape. */
+/* Decodes %XX in `text`. -EINVAL: too long, a zero byte, or an invalid escape. */
 static int unescape(char *out, size_t cap, const char *text, size_t len)
 {
 	size_t n = 0;
@@ -43,7 +43,7 @@ static int unescape(char *out, size_t cap, const char *text, size_t len)
 	return 0;
 }
 
-/* 1: a setting of ours, which was read; 0: it is not. */
+/* 1: it was one of our settings, and is read; 0: it is not ours. */
 static int setting(struct fleet *f, const char *text, size_t len, struct store_why *why)
 {
 	const char *eq = memchr(text, '=', len);
@@ -74,7 +74,7 @@ static int setting(struct fleet *f, const char *text, size_t len, struct store_w
 	return err ? fleet_because(why, err, "%.*s is no number", (int)len, text) : 1;
 }
 
-/* Takes ours out of the query; `rest` gets what net/ knows of. */
+/* Takes our settings out of the query; `rest` gets the part that net/ parses. */
 static int take_ours(struct fleet *f, const char *url, char *rest, struct store_why *why)
 {
 	const char *at = strchr(url, '?');

@@ -31,13 +31,13 @@ static void span_json(struct json *j, struct fleet_span s)
 		    J_DOUBLE("to_s", (double)s.to_ns / 1e9));
 }
 
-/* NULL: nothing is known, or whoever asks may not know it. */
+/* NULL if it is unknown, or if the viewer may not know it. */
 static const char *known(const char *text, bool may)
 {
 	return may && *text ? text : NULL;
 }
 
-/* Of a job that is somebody else's: how large it is and what it lost, not whose and what it is. */
+/* Of another user's job: its size and its loss, but neither its name nor its owner. */
 static void job_members(struct json *j, const struct fleet_job *x, bool may)
 {
 	json_members(j, J_STR("job", known(x->job, may)), J_STR("user", known(x->user, may)),

@@ -5,7 +5,7 @@
 #include "base/json.h"
 #include "fleet/question.h"
 
-/* Whether the viewer may read the names of that user's jobs; NULL: of everybody's. */
+/* Whether the viewer may read the names of that user's jobs; NULL: of all users' jobs. */
 struct fleet_viewer {
 	bool (*may)(void *arg, const char *user);
 	void *arg;
@@ -18,13 +18,15 @@ void fleet_report_json(struct json *j, const struct fleet_report *r, const struc
 void fleet_heat_json(struct json *j, const struct fleet_heat *h);
 void fleet_steps_json(struct json *j, int32_t rank, const struct fleet_steps *x);
 void fleet_changes_json(struct json *j, const struct fleet_changes *cs);
-/* Two jobs, or two times of one: b against a. */
+/* Compares b with a: two jobs, or two times of one job. */
 void fleet_compare_json(struct json *j, const struct fleet_report *a, const struct fleet_report *b);
 
-/* Kernels of two reports that differ most in a step of a rank, b - a; `n` at most. Caller frees. */
+/*
+ * The kernels whose time per step and rank differs most, b - a; at most `n`. The caller frees it.
+ */
 struct fleet_pair {
-	const struct fleet_kernel *a, *b; /* NULL: not there */
-	double a_ns, b_ns;                /* of a step of a rank */
+	const struct fleet_kernel *a, *b; /* NULL: not in that report */
+	double a_ns, b_ns;                /* per step and rank */
 };
 struct fleet_pair *fleet_pairs(const struct fleet_report *a, const struct fleet_report *b,
 			       size_t *n);

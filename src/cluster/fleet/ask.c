@@ -41,7 +41,8 @@ int ask_rows(const struct question *q, const char *fmt, ...)
 	sql_add(&words, "%s", from);
 	sql_init(&sql);
 	va_start(ap, fmt);
-	if (sql_done(&words) && sql.f) /* what was put in has no percent sign: sql_text() */
+	/* inserted texts have no percent sign: sql_text() escapes it */
+	if (sql_done(&words) && sql.f)
 		vfprintf(sql.f, words.text, ap);
 	va_end(ap);
 	sql_fini(&words);

@@ -1,56 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ask.h - shared by the questions: names of the roll-ups, the filter for this cluster, growing
+ * ask.h - shared by the queries: names of the roll-ups, the filter for this cluster, growing
  * answers.
  *
- * The text of a question is SQL that ClickHouse 18.16 and current releases both understand: joins by
- * USING, no window functions. Its answer is RowBinary.
+ * Queries are written in the SQL that ClickHouse 18.16 and current releases both understand: joins
+ * by USING, no window functions. Answers are RowBinary.
  */
 #pragma once
 
 #include "fleet/question.h"
 #include "fleet/sql.h"
 
-/* "cluster = '...'", and of a job: "... AND job = '...'" (NULL: any). */
+/* "cluster = '...'", and for a job "... AND job = '...'" (NULL: any job). */
 void ask_where(struct sql *q, const struct fleet *f, const char *job);
 
-/* A question, and the callback for the rows of its answer. */
+/* A query, and the callback for the rows of its answer. */
 struct question {
 	struct fleet *f;
-	const char *job;        /* of {job}; NULL: any */
-	struct fleet_span span; /* of {hours} */
-	const char *types;      /* rowin.h */
-	uint64_t most;          /* rows */
+	const char *job;        /* replaces {job}; NULL: any */
+	struct fleet_span span; /* replaces {hours} */
+	const char *types;      /* types of the columns: rowin.h */
+	uint64_t most;          /* limit on rows */
 	rowin_fn *fn;
 	void *arg;
 	struct store_why *why;
 };
 
 /*
- * Asks it in one piece: {job} in `fmt` stands for ask_where(), {cluster} for that of any job, {hours}
- * for " AND hour_ns >= ... AND hour_ns < ...", of roll-ups: the hours that overlap the span.
+ * Runs a query whose text is `fmt`. {job} stands for ask_where() of the job, {cluster} for
+ * ask_where() of any job, {hours} for " AND hour_ns >= ... AND hour_ns < ...": the hours of
+ * roll-ups that overlap the span.
  */
 int ask_rows(const struct question *q, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* Asks what was written piece by piece, and ends it. -ENOMEM if it could not be written. */
+/* Runs a query that was written piece by piece, and frees it. -ENOMEM if writing it failed. */
 int ask_sql(struct fleet *f, struct sql *q, const char *types, uint64_t most, rowin_fn *fn,
 	    void *arg, struct store_why *why);
 
-/* One more of `size` bytes, zeroed; NULL: no memory. *array and *n are of the caller's list. */
+/*
+ * Appends a zeroed element of `size` bytes; NULL: out of memory. *array and *n belong to the
+ * caller.
+ */
 void *ask_grow(void *array, size_t *n, size_t size);
 
-/* A text that is cut where it does not fit. */
+/* Copies a text, cut to fit. */
 void ask_word(char *out, size_t cap, const struct rowin_field *f);
 
-/* The numbers of a sum, from six columns: steps, step, compute, exposed, idle, lost. */
+/* The columns of a sum: steps, step, compute, exposed, idle, lost. */
 #define ASK_SUM_TYPES "qddddd"
 void ask_sum(struct fleet_sum *s, const struct rowin_field *f);
 void ask_sum_add(struct fleet_sum *into, const struct fleet_sum *s);
 
-/* ask_overview.c: the jobs of o->span by their processes, in order of their names; then their sums. */
+/* ask_overview.c: the jobs of o->span, from their processes, sorted by name; then their sums. */
 int ask_jobs(struct fleet_overview *o, struct fleet *f, const char *job, struct store_why *why);
 int ask_job_sums(struct fleet_overview *o, struct fleet *f, const char *job, struct store_why *why);
 
-/* ask_name.c: the texts of hashes; those that are not known become "#1a2b...". Owned by the caller. */
+/* ask_name.c: the texts of hashes, owned by the caller. An unknown hash becomes "#1a2b...". */
 struct ask_name {
 	uint64_t hash;
 	char **text;

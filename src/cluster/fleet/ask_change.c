@@ -18,8 +18,8 @@
 #include "model/event.h"
 
 #define ROWS    500000u
-#define CALLS   100u /* fewer tell nothing */
-#define SLOWER  1.05 /* less is other jobs, or noise */
+#define CALLS   100u /* fewer calls prove nothing */
+#define SLOWER  1.05 /* smaller differences come from other jobs, or are noise */
 #define CHANGES 50u
 
 struct seen {
@@ -72,7 +72,10 @@ static int by_framework(const void *a, const void *b)
 	return order(x, y, false) ?: strverscmp(x->framework, y->framework);
 }
 
-/* "torch 2.7.1" and "torch 2.8.0": of one thing. A driver is its version alone. */
+/*
+ * Whether both are versions of the same thing: "torch 2.7.1" and "torch 2.8.0". A driver has no
+ * name before its version.
+ */
 static bool same_thing(const char *a, const char *b)
 {
 	size_t n = strcspn(a, " ");

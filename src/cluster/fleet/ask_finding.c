@@ -6,7 +6,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#define KEPT_NS (30 * UINT64_C(86400000000000)) /* before the span: what may have lasted into it */
+/* how long before the span a finding that lasts into it may have begun */
+#define KEPT_NS (30 * UINT64_C(86400000000000))
 
 static int on_finding(void *arg, const struct rowin_field *f)
 {

@@ -18,8 +18,8 @@
 
 #include "base/order.h"
 
-#define LOOKED 2100000u /* rows of steps, 4,096 ranks x 512: half a second of one core */
-#define RANKS  65536u   /* more are not drawn: a row for each is not sent either */
+#define LOOKED 2100000u /* limit on rows read, 4,096 ranks x 512 steps: half a second of one core */
+#define RANKS  65536u   /* limit on ranks: more are not sent or drawn */
 
 static const char *const measured[FLEET_MEASURES] = {
 	[FLEET_OWN] = "step_ns - exposed_ns",
@@ -32,12 +32,12 @@ struct heat {
 	struct fleet *f;
 	const struct fleet_heat_ask *a;
 	struct fleet_heat h;
-	uint64_t first, last; /* steps that were seen */
+	uint64_t first, last; /* the range of steps that exist */
 };
 
 /* --- which steps --- */
 
-/* Whether there are more than can be looked at: then of fewer. */
+/* If there are too many steps, chooses fewer. True: there were too many. */
 static bool choose_steps(struct heat *x)
 {
 	struct fleet_heat *h = &x->h;
@@ -54,7 +54,10 @@ static bool choose_steps(struct heat *x)
 	return true;
 }
 
-/* The steps that are looked at, as numbers: found by the table's order, all others are not read. */
+/*
+ * Lists the chosen steps by number, so that the table's order finds them without reading the
+ * others.
+ */
 static void chosen(struct sql *q, const struct heat *x)
 {
 	const struct fleet_heat *h = &x->h;
@@ -69,7 +72,7 @@ static void chosen(struct sql *q, const struct heat *x)
 			h->first, h->every, (h->steps + h->every - 1) / h->every);
 }
 
-/* --- who is in it --- */
+/* --- the ranks --- */
 
 static int on_rank(void *arg, const struct rowin_field *f)
 {
@@ -118,7 +121,9 @@ static int by_over(const void *a, const void *b)
 	return cmp_num(y->over, x->over) ?: by_rank(a, b);
 }
 
-/* Against the ranks' median; the slowest are noted, then all are brought into the order that is asked for. */
+/*
+ * Compares each rank with the median and notes the slowest ones. Then sorts by the requested order.
+ */
 static void order_ranks(struct heat *x)
 {
 	static int (*const by[FLEET_ORDERS])(const void *, const void *) = {
@@ -186,7 +191,9 @@ static int on_cell(void *arg, const struct rowin_field *f)
 	return 0;
 }
 
-/* The begin of part i of n things in `parts`; in SQL it is intDiv((x + 1) * parts - 1, n). */
+/*
+ * Where part i begins if n things are split into `parts`; in SQL: intDiv((x + 1) * parts - 1, n).
+ */
 static uint64_t cut(uint64_t i, uint64_t n, uint64_t parts)
 {
 	return i * n / parts;
@@ -199,7 +206,7 @@ static int lay(struct heat *x)
 	size_t cells;
 
 	h->columns = h->steps < x->a->wide ? (uint32_t)h->steps : x->a->wide;
-	if (h->columns > looked) /* a column without a step that was looked at would be a hole */
+	if (h->columns > looked) /* otherwise some columns would have no step and show a hole */
 		h->columns = (uint32_t)looked;
 	h->rows = h->ranks < x->a->high ? h->ranks : x->a->high;
 	cells = (size_t)h->rows * h->columns;

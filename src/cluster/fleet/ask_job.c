@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* ask_job.c - a job over its ranks: who waits for whom, parts of steps, kernels, hours. */
+/*
+ * ask_job.c - a job and its ranks: which ranks the others wait for, parts of steps, kernels, hours.
+ */
 #include "fleet/ask.h"
 
 #include <errno.h>
@@ -32,7 +34,7 @@ static int on_rank(void *arg, const struct rowin_field *f)
 	return 0;
 }
 
-/* What each waited beyond the one that waits least, and its own work against the median's. */
+/* Waiting beyond that of the rank that waits least, and own work relative to the median. */
 static int compare_ranks(struct fleet_report *r)
 {
 	double *own = calloc(r->ranks + 1, sizeof(*own)), median, least = INFINITY;
@@ -200,7 +202,7 @@ static int on_steps(void *arg, const struct rowin_field *f)
 	return 0;
 }
 
-/* All ranks take a step together: the steps of one of them are those of the job. */
+/* All ranks take each step together, so one rank's steps are the job's. */
 static int ask_steps_of(struct fleet_report *r, struct fleet *f, const char *job,
 			struct store_why *why)
 {

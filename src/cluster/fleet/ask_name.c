@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#define AT_ONCE 2000u /* hashes of one question: a server takes 256 KiB of text */
+#define AT_ONCE 2000u /* hashes per query: a server accepts 256 KiB of text */
 
 struct finding_texts {
 	const struct ask_name *n;

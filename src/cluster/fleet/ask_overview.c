@@ -20,8 +20,9 @@
 #define SEEN  UINT64_C(7200000000000)
 
 /*
- * Of each job and hour: sums, what was lost, and who had most work of its own. FINAL has the server add up
- * what stands in pieces, in the table's order: a third of what it takes to group by rank.
+ * For each job and hour: sums, the loss, and the rank with most work of its own. FINAL makes the
+ * server merge partial rows in the table's order, which takes a third of the time of grouping by
+ * rank.
  */
 #define HOURS_OF_JOBS                                                                              \
 	"(SELECT job, hour_ns AS h, sum(steps) AS hn, sum(all_ns) AS hs, sum(busy_ns) AS hc,"      \
@@ -32,7 +33,7 @@
 	"AS over"                                                                                  \
 	" FROM rank_hour FINAL WHERE {job}{hours} AND steps > 0 GROUP BY job, h)"
 
-/* Which host a rank is on. */
+/* The host of each rank. */
 #define HOSTS_OF_RANKS                                                                             \
 	"(SELECT job, rank, anyLast(host) AS node FROM process WHERE {job} AND end_ns >= %" PRIu64 \
 	" GROUP BY job, rank)"
@@ -41,7 +42,7 @@
 
 static struct fleet_job *job_of(struct fleet_overview *o, const char *name)
 {
-	size_t lo = 0, hi = o->jobs; /* in order of their names while they are gathered */
+	size_t lo = 0, hi = o->jobs; /* sorted by name while they are collected */
 
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
@@ -112,7 +113,10 @@ static struct fleet_node *node_of(struct fleet_overview *o, const char *host)
 	return o->nodes ? bsearch(&key, o->node, o->nodes, sizeof(key), by_host) : NULL;
 }
 
-/* Of a job, those hours in which the same rank (-1: none) had more work of its own than others. */
+/*
+ * Adds the hours of a job in which the same rank (-1: none) had more work of its own than the
+ * others.
+ */
 static int on_sum(void *arg, const struct rowin_field *f)
 {
 	struct fleet_overview *o = arg;
@@ -129,7 +133,7 @@ static int on_sum(void *arg, const struct rowin_field *f)
 		}
 	}
 	if (!j)
-		return 0; /* its processes are not known yet */
+		return 0; /* its processes have not arrived yet */
 	ask_sum_add(&j->sum, &s);
 	if (f[7].i >= 0 && s.lost_ns > j->most_ns) {
 		j->most_ns = s.lost_ns;
@@ -186,8 +190,9 @@ static int on_seen(void *arg, const struct rowin_field *f)
 }
 
 /*
- * Heartbeats of two hours, of each hour the last: a node that is gone for longer is known by the
- * processes it had, else it was taken out. What it said of itself is of its last heartbeat, `k`.
+ * The last heartbeat of each hour, over two hours. A node that is silent for longer is known from
+ * the processes it had; otherwise it was removed. Its other facts come from its last heartbeat,
+ * `k`.
  */
 static int seen_nodes(struct fleet_overview *o, struct fleet *f, struct store_why *why)
 {
@@ -234,7 +239,7 @@ static int first_findings(struct fleet_overview *o, struct fleet *f, struct stor
 	for (size_t i = 0; !err && i < fs.n; i++) {
 		struct fleet_job *j = job_of(o, fs.f[i].job);
 
-		if (j && !*j->finding) /* those that cost most come first */
+		if (j && !*j->finding) /* findings are sorted, the costliest first */
 			memcpy(j->finding, fs.f[i].text, sizeof(j->finding));
 	}
 	if (!err)
@@ -242,7 +247,7 @@ static int first_findings(struct fleet_overview *o, struct fleet *f, struct stor
 	return err;
 }
 
-/* What nobody can get back: taken and in no step, or waited for others. */
+/* GPU time that is lost: allocated but in no step, or spent waiting for other ranks. */
 static double gone(const struct fleet_job *j)
 {
 	return fleet_outside(&j->sum) + j->sum.lost_ns + j->sum.idle_ns;
@@ -276,7 +281,8 @@ int fleet_overview(struct fleet_overview *out, struct fleet *f, struct fleet_spa
 	int err = ask_jobs(&o, f, NULL, why);
 
 	err = err ? err : seen_nodes(&o, f, why);
-	err = err ? err : ask_job_sums(&o, f, NULL, why); /* also says who waited for which node */
+	/* also fills the time that each node was waited for */
+	err = err ? err : ask_job_sums(&o, f, NULL, why);
 	err = err ? err : first_findings(&o, f, why);
 	err = err ? err : drops(&o, f, why);
 	if (err) {

@@ -8,10 +8,10 @@
 
 #include "model/step_rec.h"
 
-#define AT_ONCE 40000u /* records of one question: 24 MiB, about */
+#define AT_ONCE 40000u /* records per query: about 24 MiB */
 
 struct records {
-	struct step_rec *rec; /* owned: of the step that is being read */
+	struct step_rec *rec; /* owned: records of the step that is being read */
 	size_t n;
 	fleet_step_fn *fn;
 	void *arg;

@@ -11,9 +11,9 @@
 #include "fleet/priv.h"
 #include "ship/table.h"
 
-#define AT_ONCE (1u << 16) /* bytes of an answer that are looked at */
+#define AT_ONCE (1u << 16) /* bytes of an answer that are parsed at a time */
 
-/* --- clients: one question at a time each --- */
+/* --- clients: each runs one query at a time --- */
 
 static uint32_t take_client(struct fleet *f)
 {
@@ -40,7 +40,7 @@ static void give_client(struct fleet *f, uint32_t i)
 	pthread_mutex_unlock(&f->lock);
 }
 
-/* --- one question --- */
+/* --- one query --- */
 
 /* "Code: 60, e.displayText() = DB::Exception: Table ... doesn't exist." */
 static int refused(const struct fleet *f, const struct http_answer *a, struct store_why *why)
@@ -87,7 +87,10 @@ static int read_rows(const struct fleet *f, const struct http_answer *a, struct 
 	return err;
 }
 
-/* Of any server that is there: with shards each sees all of them, replicas are alike. */
+/*
+ * Tries the servers until one answers. With shards every server sees all rows, and replicas are
+ * equal.
+ */
 static int reach(struct fleet *f, struct http *client, struct http_ask *q, struct http_answer *a,
 		 struct store_why *why)
 {
@@ -125,7 +128,7 @@ int fleet_ask_with(struct fleet *f, const char *sql, uint32_t seconds, fleet_rea
 	uint32_t client = take_client(f);
 	int err;
 
-	/* The status is that of the whole: an answer that fails half way is none. */
+	/* wait_end_of_query: the status covers the whole answer, so none is cut off half way. */
 	snprintf(target, sizeof(target),
 		 "/?database=%s&max_execution_time=%u&wait_end_of_query=1&max_query_size=1048576",
 		 f->url.db, seconds);
@@ -173,7 +176,7 @@ static int on_version(void *arg, const struct rowin_field *f)
 	return 0;
 }
 
-/* Newer ones have more columns, at the ends of tables: what is asked for here is there. */
+/* A newer schema only appends columns to tables, so these queries still work. */
 static int check_schema(struct fleet *f, struct store_why *why)
 {
 	static const char *const from[] = { "aon_schema", "aon_schema_local" }; /* with shards */

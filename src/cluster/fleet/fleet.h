@@ -28,21 +28,23 @@ struct fleet;
 int fleet_open(struct fleet **out, const char *url, const struct http_files *files,
 	       struct store_why *why);
 void fleet_close(struct fleet *f); /* NULL is allowed */
-/* The address as it may be shown: without a password. */
+/* The address without its password, for display. */
 const char *fleet_shown(const struct fleet *f);
 /* The job that the address names (?job=J); NULL: none. */
 const char *fleet_job_of(const struct fleet *f);
-/* The cluster of the database that is asked about. */
+/* The name of the cluster within the database. */
 const char *fleet_cluster(const struct fleet *f);
-/* Its servers, for senders. */
+/* The addresses of its servers. */
 const struct cluster_url *fleet_url(const struct fleet *f);
 
 /*
- * Asks one question. `types` and `fn` are as in rowin.h; more than `most` rows are refused. `sql`
- * is trusted text: anything untrusted must go through sql_text().
+ * Runs one query. `types` and `fn` are as in rowin.h; an answer of more than `most` rows is
+ * refused. `sql` is trusted: untrusted text must go through sql_text().
  */
 int fleet_ask(struct fleet *f, const char *sql, const char *types, uint64_t most, rowin_fn *fn,
 	      void *arg, struct store_why *why);
 
-/* Makes the names that begin with FLEET_PREFIX stores: job_store.c. `files` must stay. */
+/*
+ * Lets store_open() open names that begin with FLEET_PREFIX (job_store.c). `files` must stay valid.
+ */
 void fleet_register(const struct http_files *files);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* job_events.c - a capture's events as a job's store gives them: by process, then by time. */
+/* job_events.c - the events of a capture as events of the job's store: by process, then by time. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "fleet/job_priv.h"
 
 #define TRACKS   100000u
-#define CAPTURES 8u /* that are named where another was asked for */
+#define CAPTURES 8u /* existing captures to name in an error */
 
 static void of_capture(struct sql *q, const struct job_store *s)
 {
@@ -16,7 +16,7 @@ static void of_capture(struct sql *q, const struct job_store *s)
 	sql_text(q, s->f->pick.capture);
 }
 
-/* --- which there are --- */
+/* --- which captures exist --- */
 
 struct captures {
 	char list[200];
@@ -151,10 +151,11 @@ static int on_event(void *arg, const struct rowin_field *f)
 		.track = track_of(x->s, f[0].u, (uint32_t)f[5].u),
 		.corr = (uint32_t)f[6].u,
 		.a = f[3].u == EVENT_KERNEL ? 0
-					    : f[7].u, /* of a kernel a number of its node's table */
+					    /* for a kernel, an index into its node's table */
+					    : f[7].u,
 	};
 
-	/* A kind of a newer node: what it means is not known here. */
+	/* A kind that only newer nodes know is skipped. */
 	return f[3].u < EVENT_MAX ? job_batch_add(x, f[0].u, &e) : 0;
 }
 

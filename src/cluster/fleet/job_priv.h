@@ -15,7 +15,7 @@ struct job_name {
 	char *text; /* owned */
 };
 
-/* A track of a capture: nodes number theirs each for itself. */
+/* A track of a capture. Each node numbers its own tracks. */
 struct job_track {
 	uint64_t proc;
 	uint32_t there; /* its number on the node */
@@ -23,35 +23,38 @@ struct job_track {
 };
 
 struct job_store {
-	struct fleet *f;      /* owned */
-	pthread_mutex_t lock; /* guards what follows until it is loaded; then it does not change */
-	struct process *process; /* owned; ids are 1 and on */
-	uint64_t *proc;          /* owned: of each */
+	struct fleet *f; /* owned */
+	/* guards the members below until they are loaded; then they are constant */
+	pthread_mutex_t lock;
+	struct process *process; /* owned; ids start at 1 */
+	uint64_t *proc;          /* owned: hash of each process */
 	size_t processes;
-	struct job_name *name; /* owned, by hash; ids are from 2 on */
+	struct job_name *name; /* owned, sorted by hash; ids start at 2 */
 	size_t names;
-	struct job_track *track; /* owned, by proc and number: of a capture */
+	struct job_track *track; /* owned, sorted by process and number: the tracks of a capture */
 	size_t tracks;
 	bool loaded;
 };
 
-/* The process of that hash, or 0; the name of one. */
+/* The id of the process with that hash, or 0; its name. */
 uint32_t job_process(const struct job_store *s, uint64_t proc);
 uint32_t job_name(const struct job_store *s, uint64_t hash);
-/* Which rows of a table the store is of: job and rank. */
+/* Writes the filter for this store's job and rank. */
 void job_where(struct sql *q, const struct job_store *s);
 
 /* job_events.c: events of a capture (f->pick.capture). */
 int job_load_capture(struct job_store *s,
-		     struct store_why *why);                    /* tracks; -ENOENT: there is none */
-bool job_captured(const struct job_store *s, uint32_t process); /* whether it has any */
+		     /* also reads its tracks; -ENOENT: there is no such capture */
+		     struct store_why *why);
+/* whether it has events of that process */
+bool job_captured(const struct job_store *s, uint32_t process);
 int job_each_track(const struct job_store *s, uint32_t process, store_track_fn *fn, void *arg);
 int job_each_event(struct job_store *s, const struct store_filter *f, store_rows_fn *fn, void *arg);
-/* The processes and the time of a filter; `dur`: the column that says how long a row is. */
+/* Writes the processes and the time range of a filter; `dur`: the column with a row's duration. */
 void job_filter(struct sql *q, const struct job_store *s, const struct store_filter *f,
 		const char *dur);
 
-/* Events on their way to a reader: some at a time, those of one process together. */
+/* Events on their way to a reader: a batch at a time, grouped by process. */
 #define JOB_AT_ONCE 512u
 struct job_batch {
 	struct job_store *s;
@@ -63,5 +66,5 @@ struct job_batch {
 };
 
 int job_batch_add(struct job_batch *x, uint64_t proc, const struct event *e);
-/* What is left of them. */
+/* Passes on the rest. */
 int job_batch_give(struct job_batch *x);

@@ -100,7 +100,7 @@ void job_where(struct sql *q, const struct job_store *s)
 		sql_add(q, " AND rank = %d", s->f->pick.rank);
 }
 
-/* Times at which rows begin. */
+/* Limits the times at which rows begin. */
 static void when(struct sql *q, const struct job_store *s)
 {
 	const struct fleet_pick *p = &s->f->pick;
@@ -244,7 +244,7 @@ static int op_each_process(void *self, store_process_fn *fn, void *arg)
 	return err;
 }
 
-/* Two a process: its device, and its host. */
+/* Each process has two tracks: its device and its host. */
 static uint32_t track_of(uint32_t process, bool host)
 {
 	return 2 * process + host;
@@ -305,7 +305,7 @@ void job_filter(struct sql *q, const struct job_store *s, const struct store_fil
 		sql_add(q, " AND t_ns < %" PRIu64, f->to_ns);
 }
 
-/* The rows of the store that a walk is about. */
+/* Writes the filter for the rows of a walk. */
 static void of_filter(struct sql *q, const struct job_store *s, const struct store_filter *f,
 		      const char *dur)
 {
@@ -325,7 +325,7 @@ uint32_t job_process(const struct job_store *s, uint64_t proc)
 struct windows {
 	struct job_store *s;
 	struct window w;
-	uint64_t proc; /* of w */
+	uint64_t proc; /* the process of `w` */
 	size_t rows, cap;
 	store_window_fn *fn;
 	void *arg;
@@ -415,7 +415,7 @@ static int on_step(void *arg, const struct rowin_field *f)
 	return job_batch_add(x, f[0].u, &e);
 }
 
-/* Steps alone, but for a capture. */
+/* Only steps, unless the store is a capture. */
 static int op_each_events(void *self, const struct store_filter *f, store_rows_fn *fn, void *arg)
 {
 	struct job_store *s = self;
@@ -456,7 +456,7 @@ static int on_record(void *arg, const struct rowin_field *f)
 	struct step_rec r;
 
 	if (!process || step_rec_decode(&r, f[1].text, f[1].len) < 0)
-		return 0; /* of a version that is not known here, or of none */
+		return 0; /* an unknown version, or none */
 	return x->fn(x->arg, process, &r);
 }
 

@@ -14,8 +14,9 @@
 #include "base/order.h"
 
 #define DIFFERS 0.05
-#define ORDERED 0.9  /* of the pairs of an hour before and one after */
-#define HOURS   720u /* of a longer span, the newest */
+/* share of pairs (an hour before, an hour after) that must be in the same order */
+#define ORDERED 0.9
+#define HOURS   720u /* of a longer span, the newest hours */
 
 static double median(const double *v, size_t n)
 {
@@ -26,7 +27,7 @@ static double median(const double *v, size_t n)
 	return copy[n / 2];
 }
 
-/* The place that explains most of how the hours differ, as least squares have it. */
+/* The cut that minimises the sum of squares within both sides. */
 static size_t split(const double *v, size_t n)
 {
 	double all = 0, left = 0, best = -1;

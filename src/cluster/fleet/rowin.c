@@ -9,7 +9,7 @@
 #include "base/varint.h"
 #include "base/vec.h"
 
-#define LENGTH_BYTES 4u /* of the longest length that a row can have */
+#define LENGTH_BYTES 4u /* limit: no row is longer */
 
 void rowin_init(struct rowin *r, const char *types, uint64_t most, rowin_fn *fn, void *arg)
 {
@@ -23,7 +23,7 @@ void rowin_fini(struct rowin *r)
 	r->used = r->cap = 0;
 }
 
-/* Bytes of the number, 0: more are needed, -EFBIG: no length that a row can have. */
+/* Bytes that the length takes; 0: more bytes are needed; -EFBIG: longer than any row. */
 static int get_length(const uint8_t *p, size_t n, size_t *out)
 {
 	struct varint_in in = { p, p + (n < LENGTH_BYTES ? n : LENGTH_BYTES), false };
@@ -35,7 +35,7 @@ static int get_length(const uint8_t *p, size_t n, size_t *out)
 	return v > ROWIN_ROW ? -EFBIG : (int)(in.p - p);
 }
 
-/* Bytes of the row at `p`, 0: its end is not there, or -EFBIG. Texts are not ended yet. */
+/* Size of the row at `p`; 0: it is incomplete; -EFBIG. Texts are not NUL-terminated yet. */
 static int64_t get_row(const char *types, const uint8_t *p, size_t n, struct rowin_field *f)
 {
 	size_t at = 0, len;
@@ -63,7 +63,7 @@ static int64_t get_row(const char *types, const uint8_t *p, size_t n, struct row
 	return (int64_t)at;
 }
 
-/* The byte behind a text is the next column's, or not ours: the row is copied with room for ends. */
+/* Copies the row with room for a NUL behind each text: in the buffer the next column follows. */
 static int give(struct rowin *r, struct rowin_field *f)
 {
 	size_t need = 0, at = 0;
@@ -91,7 +91,7 @@ static int give(struct rowin *r, struct rowin_field *f)
 	return err;
 }
 
-/* All whole rows of `p`; *done gets how many bytes they have. */
+/* Passes on all complete rows at `p`; *done gets their size. */
 static int take(struct rowin *r, const uint8_t *p, size_t n, size_t *done)
 {
 	struct rowin_field f[ROWIN_COLUMNS];
@@ -129,7 +129,7 @@ int rowin_feed(struct rowin *r, const void *bytes, size_t n)
 	size_t done;
 	int err;
 
-	while (r->used && n) { /* a row that began before: adds as many bytes as it may need */
+	while (r->used && n) { /* completes a row that began in the last call */
 		size_t more = n < 65536 ? n : 65536;
 
 		err = hold(r, p, more);

@@ -16,34 +16,35 @@
 #include <stdint.h>
 
 #define ROWIN_COLUMNS 24u
-#define ROWIN_ROW     (4u << 20) /* bytes of a row; a longer one is no answer */
+#define ROWIN_ROW     (4u << 20) /* limit for a row; a longer one is an error */
 
 struct rowin_field {
 	union {
 		uint64_t u;
 		int64_t i;
-		double d; /* may be anything, also no number */
+		double d; /* may be NaN or infinite */
 	};
-	const char *text; /* 's': NUL-terminated, `len` bytes, good until the function returns */
+	/* for 's': NUL-terminated, `len` bytes, valid until the function returns */
+	const char *text;
 	size_t len;
 };
 
-/* 0 to go on; else that ends it. */
+/* 0 continues; any other result ends the query and is returned. */
 typedef int rowin_fn(void *arg, const struct rowin_field *f);
 
 struct rowin {
 	const char *types; /* borrowed */
 	rowin_fn *fn;
 	void *arg;
-	uint64_t rows, most; /* given so far; more than `most` are refused */
-	uint8_t *held;       /* owned: begin of a row whose end has not come */
+	uint64_t rows, most; /* rows so far; more than `most` are refused */
+	uint8_t *held;       /* owned: the incomplete row at the end of the last call */
 	size_t used, cap;
 };
 
 void rowin_init(struct rowin *r, const char *types, uint64_t most, rowin_fn *fn, void *arg);
 void rowin_fini(struct rowin *r);
 
-/* 0, what fn said, -EFBIG: more rows than asked for, or one that is too long; -ENOMEM. */
+/* 0, the result of fn, -EFBIG: too many rows or too long a row; -ENOMEM. */
 int rowin_feed(struct rowin *r, const void *bytes, size_t n);
-/* -EBADMSG: the answer ends within a row. */
+/* Call it at the end. -EBADMSG: the answer stops within a row. */
 int rowin_end(const struct rowin *r);

@@ -13,7 +13,7 @@
 
 /* --- the format --- */
 
-/* The byte that a backslash and `c` stand for; -1: none. */
+/* The byte that backslash `c` stands for; -1: invalid. */
 static int escaped(char c)
 {
 	static const char from[] = "bfrnt0'\\", to[] = "\b\f\r\n\t\0'\\";
@@ -22,7 +22,7 @@ static int escaped(char c)
 	return at ? (unsigned char)to[at - from] : -1;
 }
 
-/* A field up to the tab or the line's end, undone where it stands; *next is behind its end. */
+/* Decodes, in place, a field up to the tab or line end; *next points behind that. */
 static int field(char *at, char *end, char **next, char *stop, struct fleet_value *v)
 {
 	char *out = at;
@@ -46,7 +46,7 @@ static int field(char *at, char *end, char **next, char *stop, struct fleet_valu
 		*out++ = (char)c;
 	}
 	if (at == end)
-		return -EBADMSG; /* every line ends with a line feed */
+		return -EBADMSG; /* every line must end with a line feed */
 	*stop = *at;
 	*next = at + 1;
 	if (v->type == FLEET_TEXT) {
@@ -56,7 +56,7 @@ static int field(char *at, char *end, char **next, char *stop, struct fleet_valu
 	return 0;
 }
 
-/* The fields of a line; their number, or -errno. */
+/* Parses the fields of a line; returns their number, or -errno. */
 static int line(char **at, char *end, struct fleet_value v[FLEET_COLUMNS])
 {
 	char stop = '\t';
@@ -184,7 +184,7 @@ int fleet_tables(struct fleet *f, const struct fleet_sink *sink, struct store_wh
 
 #define WHEN(ns) "toString(toDateTime(intDiv(" ns ", 1000000000), 'UTC'))"
 
-/* Within, columns have other names than the table's: ClickHouse would take one for the other. */
+/* Inner columns get names that the table does not have: ClickHouse confuses equal names. */
 static void list_processes(struct sql *q, const struct fleet *f, const struct fleet_list_ask *a)
 {
 	sql_add(q,

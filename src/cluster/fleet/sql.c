@@ -38,7 +38,7 @@ void sql_add(struct sql *q, const char *fmt, ...)
 	va_end(ap);
 }
 
-/* Letters and digits as they are, all else by its number: nothing is left that could mean anything. */
+/* Keeps letters and digits and escapes every other byte, so that no text can end the literal. */
 void sql_text(struct sql *q, const char *text)
 {
 	if (!q->f)

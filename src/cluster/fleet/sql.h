@@ -5,16 +5,16 @@
 #include <stdio.h>
 
 struct sql {
-	FILE *f; /* owned; NULL: no memory */
+	FILE *f; /* owned; NULL: out of memory */
 	char *text;
 	size_t len;
 };
 
 void sql_init(struct sql *q);
 void sql_fini(struct sql *q);
-/* The question, good until sql_fini(); NULL: no memory. */
+/* The text of the query, valid until sql_fini(); NULL: out of memory. */
 const char *sql_done(struct sql *q);
 
 void sql_add(struct sql *q, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* A literal of any text, quoted. */
+/* Any text as a quoted literal. */
 void sql_text(struct sql *q, const char *text);
