@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cursor.c - see cursor.h. The file: a header, then each job's struct, cut at its findings. */
+/*
+ * cursor.c - see cursor.h. The file has a header, then the struct of each job up to its last open
+ * finding.
+ */
 #include "follow/cursor.h"
 
 #include <errno.h>

@@ -22,16 +22,16 @@
 #include "ship/send.h"
 
 #define SECOND   1000000000ull
-#define HEARD_NS (3600 * SECOND) /* a job of which nothing was heard for so long is forgotten */
-#define ENDED_NS \
-	(120 * SECOND) /* one that has ended is looked at so long: its last records are under way */
+#define HEARD_NS (3600 * SECOND) /* a job that was silent for this long is forgotten */
+/* An ended job is still looked at for this long: its last records may be on their way. */
+#define ENDED_NS  (120 * SECOND)
 #define COMMIT_MS 30000u
 #define MAX_BYTES (64ull << 20)
 #define MAX_AGE   (7 * 86400 * SECOND)
 
 struct job {
 	struct job_watch *w;     /* owned */
-	struct cursor_job saved; /* as it is when nothing of this look counts */
+	struct cursor_job saved; /* its state before this look, to restore if the look fails */
 	bool listed;
 };
 
@@ -40,13 +40,13 @@ struct follow {
 	struct fleet *f;
 	struct spool *spool;
 	struct send *send;
-	struct netday day; /* findings are few: no limit */
+	struct netday day; /* without a limit, because findings are few */
 	struct packs packs;
 	struct job *job; /* owned; FOLLOW_JOBS */
 	size_t jobs;
 	uint64_t commit_ms;
-	bool moved;             /* since the last commit */
-	uint64_t not_before_ns; /* findings that began earlier may have been reported */
+	bool moved;             /* something changed since the last commit */
+	uint64_t not_before_ns; /* findings that began earlier may have been reported already */
 	char trouble[256];
 	char host[64];
 };
@@ -115,7 +115,7 @@ static int load_cursor(struct follow *x)
 	return err;
 }
 
-/* --- what a look has brought becomes durable --- */
+/* --- commits the results of a look --- */
 
 static void forget_rows(struct follow *x)
 {
@@ -148,7 +148,7 @@ static int commit(struct follow *x)
 	return err;
 }
 
-/* Nothing of this look counts: the job is taken up from where it stood before. */
+/* The look failed: restores the state that the job had before it. */
 static int take_back(struct follow *x, struct job *j)
 {
 	struct job_watch *w;
@@ -179,7 +179,7 @@ static struct job *job_of(struct follow *x, const char *name)
 	return NULL;
 }
 
-/* What is there already of a job that is new to us is of this hour, at most. */
+/* Of a job that is new to us, at most the last hour is read. */
 static int begin_job(struct follow *x, const struct fleet_running *is, uint64_t now_ns)
 {
 	struct cursor_job at = { .from_ns = now_ns > HEARD_NS ? now_ns - HEARD_NS : 0 };
@@ -224,7 +224,7 @@ static void forget_jobs(struct follow *x)
 	x->jobs = kept;
 }
 
-/* One job of the list. An error of one job is reported; the others are still read. */
+/* One job of the list. If it fails, that is reported and the others are still read. */
 static int look_one(struct follow *x, const struct fleet_running *is, uint64_t now_ns,
 		    struct store_why *why)
 {
@@ -260,7 +260,7 @@ static int look(struct follow *x)
 		err = look_one(x, &rs.r[i], now_ns, &why);
 	free(rs.r);
 	if (!err)
-		forget_jobs(x); /* else not all were asked about */
+		forget_jobs(x); /* otherwise not all jobs were queried */
 	if (err == -ENOTRECOVERABLE || err == -ENOMEM)
 		return err;
 	trouble(x, *why.text ? why.text : err ? strerror(-err) : "");

@@ -13,10 +13,12 @@
 #include "diagnose/diagnose.h"
 #include "net/http.h"
 
-#define FOLLOW_JOBS 1024u /* at a time; of more, those that come first by name */
+#define FOLLOW_JOBS 1024u /* jobs at a time; of more, the first by name */
 
-/* Called for each new actionable finding, with the ranks to look at more closely: the culprit, a
- * healthy one that does the same, and one that waits. `n` of them, 3 at most. */
+/*
+ * Called for each new actionable finding, with the ranks to capture: the culprit, a healthy rank
+ * with the same role, and one that waits. `n` is at most 3.
+ */
 typedef void follow_act_fn(void *arg, const char *job, const struct diag_verdict *v,
 			   const uint32_t *rank, uint32_t n);
 
@@ -25,9 +27,9 @@ struct follow_opts {
 	const char *spool; /* folder */
 	const char *job;   /* NULL: all */
 	struct http_files files;
-	uint32_t every_ms;    /* from one look to the next */
-	uint32_t patience_ms; /* for records of a step that not all ranks have sent */
-	int stop_fd;          /* readable: end in order */
+	uint32_t every_ms;    /* time between two looks */
+	uint32_t patience_ms; /* how long to wait for records that some ranks have not sent */
+	int stop_fd;          /* readable: stop in order */
 	follow_act_fn *act;   /* NULL: not called */
 	void *arg;
 };

@@ -37,7 +37,7 @@ static char *detail(const struct diag_verdict *v)
 	return fclose(f) == 0 ? text : NULL;
 }
 
-/* A place of somebody else's words is cut, not believed. */
+/* Untrusted text is shortened. */
 static void one_line(char *out, size_t cap, const struct diag_verdict *v, const char *host)
 {
 	struct diag_words w;

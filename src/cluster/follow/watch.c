@@ -17,9 +17,9 @@
 #include "base/vec.h"
 
 #define STEPS_A_LOOK 2000u
-#define AGAIN        512u    /* steps that are read again, */
-#define BEFORE       64u     /* these before what is open, */
-#define AGAIN_MOST   400000u /* and so many records at most */
+#define AGAIN        512u    /* steps to read again, */
+#define BEFORE       64u     /* this many before the first open finding, */
+#define AGAIN_MOST   400000u /* but not more records than this */
 #define WORLD_MOST   (1u << 20)
 #define WORSE        2.0f
 #define WORTH        0.01f
@@ -73,7 +73,7 @@ static void close_one(struct job_watch *w, struct cursor_open *x, const struct d
 	*x = w->at.open[--w->at.opens];
 }
 
-/* When an earlier step was, as far as is known. */
+/* When an earlier step began, estimated. */
 static uint64_t when(const struct job_watch *w, uint32_t step, double step_ns)
 {
 	double back = step < w->step ? (double)(w->step - step) * step_ns : 0;
@@ -126,7 +126,10 @@ static void hear(void *arg, const struct diag_verdict *v)
 	w->err = w->err ? w->err : err;
 }
 
-/* A step has ended: hangs before it are over, also those reported before a restart. */
+/*
+ * A step has ended, so hangs in earlier steps are over, even if they were reported before a
+ * restart.
+ */
 static void close_hangs(struct job_watch *w)
 {
 	for (uint32_t i = 0; i < w->at.opens && w->step >= w->quiet; i++)
@@ -137,7 +140,7 @@ static void close_hangs(struct job_watch *w)
 		}
 }
 
-/* --- what is read --- */
+/* --- reading --- */
 
 static int on_step(void *arg, const struct step_rec *rec, size_t n)
 {
@@ -169,7 +172,7 @@ static int read_steps(struct job_watch *w, uint64_t first, uint64_t last, struct
 		       : fleet_records(w->f, w->at.job, w->world, first, last, on_step, w, why);
 }
 
-/* Where the history begins that is made again: before what is open, if that is not too far back. */
+/* The first step to read again: before the open findings, unless that is too far back. */
 static uint64_t begin_again(const struct job_watch *w)
 {
 	uint64_t most = AGAIN_MOST / w->world + 1;
@@ -184,7 +187,7 @@ static uint64_t begin_again(const struct job_watch *w)
 	return w->at.next - from > most ? w->at.next - most : from;
 }
 
-/* A new world begins a new history. */
+/* When the number of ranks changes, the history starts again. */
 static int know_world(struct job_watch *w, uint32_t world, struct store_why *why)
 {
 	int err;
@@ -203,19 +206,20 @@ static int know_world(struct job_watch *w, uint32_t world, struct store_why *why
 	return w->at.next ? read_steps(w, begin_again(w), w->at.next - 1, why) : 0;
 }
 
-/* --- which steps are ripe --- */
+/* --- which steps are complete --- */
 
 struct ripe {
 	struct job_watch *w;
-	uint64_t old;  /* steps before it have been there long enough */
-	uint64_t next; /* behind the last that is ripe */
-	uint64_t seen; /* behind the last that is there */
-	uint64_t t_ns; /* begin of the last that is ripe */
+	uint64_t old;  /* steps before this one have waited long enough */
+	uint64_t next; /* one after the last complete step */
+	uint64_t seen; /* one after the last step that exists */
+	uint64_t t_ns; /* begin of the last complete step */
 	uint64_t
-		stand; /* the first step in which ranks stand, and nothing has ended behind it; 0: none */
-	uint64_t standing;  /* ranks that stand */
-	uint64_t stand_all; /* and those that have ended it */
-	bool green;         /* a step that is not ripe: those behind it wait */
+		/* the first step in which ranks hang while no later step has ended; 0: none */
+		stand;
+	uint64_t standing;  /* ranks that hang in it */
+	uint64_t stand_all; /* ranks that have ended it */
+	bool green;         /* an incomplete step was found: later ones must wait */
 };
 
 static int on_new(void *arg, const struct fleet_new_step *s)
@@ -245,7 +249,7 @@ static int on_new(void *arg, const struct fleet_new_step *s)
 	return 0;
 }
 
-/* Steps before it were there `patience` ago. */
+/* Steps before the result existed `patience` ago. */
 static uint64_t old_enough(struct job_watch *w, uint64_t now_ms)
 {
 	uint64_t old = 0;
@@ -257,7 +261,7 @@ static uint64_t old_enough(struct job_watch *w, uint64_t now_ms)
 	return old;
 }
 
-/* Looks that are far enough apart for the few that are kept to reach back. */
+/* Remembers a look. Those kept are far enough apart to reach back as long as `patience`. */
 static void note_look(struct job_watch *w, uint64_t now_ms, uint64_t seen)
 {
 	uint32_t last = (w->looks + WATCH_LOOKS - 1) % WATCH_LOOKS;
@@ -271,7 +275,9 @@ static void note_look(struct job_watch *w, uint64_t now_ms, uint64_t seen)
 
 /* --- hangs --- */
 
-/* Ranks that have no word on where they stand because their process has ended, as its node says. */
+/*
+ * Ranks whose process has ended (their node says so) can no longer report: adds a record for them.
+ */
 static int add_gone(struct job_watch *w, struct step_rec **rec, size_t *n, struct store_why *why)
 {
 	struct step_rec *all;
@@ -333,7 +339,7 @@ static int stand(struct job_watch *w, const struct ripe *r, struct store_why *wh
 	return err;
 }
 
-/* The same job again, from a checkpoint or from its start: its steps are numbered anew. */
+/* The same job started again, from a checkpoint or from step 0, so its steps are numbered again. */
 static void new_attempt(struct job_watch *w, const struct fleet_running *is)
 {
 	if (!w->at.next || is->begin_ns <= w->at.t_ns)

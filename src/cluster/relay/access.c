@@ -51,7 +51,7 @@ static const char *take_word(struct access_rule *r, char *word)
 	return "a user has jobs, steps, seconds and hour";
 }
 
-/* NULL, or what is wrong; r->role 0: an empty line. */
+/* Parses a line. NULL, or what is wrong; r->role 0: the line is empty. */
 static const char *take_line(struct access_rule *r, char *line)
 {
 	static const char blank[] = " \t\r\n";

@@ -25,9 +25,9 @@ enum access_role { ACCESS_NODE = 1, ACCESS_USER = 2, ACCESS_WATCH = 4 };
 struct access_rule {
 	unsigned role;
 	char name[ACCESS_NAME];
-	char cluster[64];                /* of a node; "": any */
-	char jobs[ACCESS_NAME];          /* of a user */
-	uint32_t steps, seconds, hourly; /* of a user */
+	char cluster[64];                /* role node; "": any cluster */
+	char jobs[ACCESS_NAME];          /* role user: pattern of job names */
+	uint32_t steps, seconds, hourly; /* role user: limits */
 };
 
 struct access_list {
@@ -39,6 +39,6 @@ struct access_list {
 int access_read(struct access_list *out, const char *path, char why[256]);
 void access_fini(struct access_list *a);
 
-/* The rule for that name in one of the roles; NULL: none. */
+/* The rule for that name and one of the roles; NULL: none. */
 const struct access_rule *access_find(const struct access_list *a, const char *name,
 				      unsigned roles);

@@ -11,7 +11,7 @@
 #include "relay/priv.h"
 #include "ship/spool/batch.h"
 
-/* The largest row of all. */
+/* Large enough for a row of any table. */
 union any_row {
 #define TABLE(ID, name, newest, time, order, partition, days, what) struct ship_##name name;
 #define COL(TYPE, name, CODEC, since, what)
@@ -19,7 +19,7 @@ union any_row {
 #include "ship/table.tbl.h"
 };
 
-/* Every row begins alike. */
+/* All tables begin with the same columns. */
 static const char *check_rows(const struct batch_head *h, const struct rowbin *rows,
 			      const char *cluster)
 {

@@ -15,7 +15,7 @@ static void column_table(sqlite3_stmt *s, int i, char out[HOLD_TABLE])
 	snprintf(out, HOLD_TABLE, "%s", text ? text : "");
 }
 
-/* The batches of one table and version that go into one insert: up to which. */
+/* Chooses the batches of one table and version for one insert: all up to some id. */
 static int choose(struct hold *h, struct insert *in, const struct freeze_rules *r, uint64_t *to)
 {
 	sqlite3_stmt *s =
@@ -142,13 +142,15 @@ int hold_done(struct hold *h, uint64_t insert)
 	return hold_end(h, err);
 }
 
-/* Each of its batches an insert of its own. */
+/* Makes each batch of an insert an insert of its own. */
 static int split(struct hold *h, uint64_t insert)
 {
 	sqlite3_stmt *s;
 	int err = 0, rc;
 
-	/* Those that were moved are of another insert: the first that is left is always the next. */
+	/*
+	 * A moved batch no longer belongs to this insert, so the first one left is always the next.
+	 */
 	for (;;) {
 		struct insert in;
 		uint64_t batch;

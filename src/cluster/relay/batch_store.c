@@ -23,7 +23,7 @@
 #include "base/log.h"
 
 #define VERSION    1
-#define ROOM_BYTES (8u << 20) /* of the disk, left for what deleting needs */
+#define ROOM_BYTES (8u << 20) /* disk space kept free, because deleting needs some */
 
 /* clang-format off */
 static const char schema[] =
@@ -92,7 +92,7 @@ int hold_run(struct hold *h, enum st which, const struct hold_arg *args)
 	int rc = sqlite3_step(hold_use(h, which, args));
 
 	sqlite3_reset(h->st[which]);
-	sqlite3_clear_bindings(h->st[which]); /* they are the caller's */
+	sqlite3_clear_bindings(h->st[which]); /* the bound values belong to the caller */
 	return AFTER(rc) ? 0 : hold_errno(rc);
 }
 
@@ -103,8 +103,8 @@ int hold_begin(struct hold *h)
 }
 
 /*
- * Ends a transaction, and the lock. After a failed write nobody knows what the disk has: only reading it
- * anew tells, which is what a start does.
+ * Ends the transaction and releases the lock. After a failed write the state of the disk is
+ * unknown: the process must restart and read it again.
  */
 int hold_end(struct hold *h, int err)
 {
@@ -167,7 +167,10 @@ static int open_db(struct hold *h, char why[256])
 	if (sqlite3_open_v2(path, &h->db,
 			    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX,
 			    NULL) ||
-	    /* Alone, so that its index needs no file; FULL: a commit is on the disk when it returns. */
+	    /*
+	     * Exclusive mode, so that the index needs no file. FULL: a commit is on the disk when
+	     * it returns.
+	     */
 	    sqlite3_exec(h->db,
 			 "PRAGMA locking_mode=EXCLUSIVE;PRAGMA journal_mode=WAL;"
 			 "PRAGMA synchronous=FULL;PRAGMA cache_size=-8192;PRAGMA mmap_size=0;"
@@ -233,7 +236,7 @@ uint64_t hold_id(const struct hold *h)
 	return h->id;
 }
 
-/* --- batches come --- */
+/* --- batches arrive --- */
 
 static int look(struct hold *h, enum st which, uint64_t *const *to, size_t n)
 {
@@ -264,14 +267,14 @@ static int check_room(struct hold *h, struct arrival *const *a, size_t n)
 		more += a[i]->len + 512;
 	if (used_bytes(h) + more > h->max_bytes)
 		return -ENOSPC;
-	/* Twice: once into the log, once out of it. */
+	/* Twice, because SQLite writes it to the log and then to the file. */
 	if (statvfs(h->dir, &fs) == 0 &&
 	    (uint64_t)fs.f_bavail * fs.f_frsize < 2 * more + ROOM_BYTES)
 		return -ENOSPC;
 	return 0;
 }
 
-/* Whether it is the next of its source; fills the answer. */
+/* Whether it is the next batch of its source; fills the answer. */
 static int judge(struct hold *h, struct arrival *a, bool *take)
 {
 	sqlite3_stmt *s = hold_use(h, ST_SRC, WITH(N(a->src)));

@@ -29,33 +29,34 @@ struct hold;
 
 struct arrival {
 	uint64_t src, seq;
-	uint64_t first;    /* the oldest that its sender still has */
-	const char *table; /* borrowed: its name */
+	uint64_t first;    /* the oldest batch that its sender still has */
+	const char *table; /* borrowed: name of the table */
 	uint32_t schema, rows, shard;
-	uint32_t day;     /* of all its rows: one partition */
-	uint64_t bytes;   /* as RowBinary */
-	const char *node; /* borrowed: its sender, by certificate */
-	const void *wire; /* borrowed: as it came */
+	uint32_t day;     /* of all its rows, so that they go into one partition */
+	uint64_t bytes;   /* size as RowBinary */
+	const char *node; /* borrowed: the sender's name in its certificate */
+	const void *wire; /* borrowed: the bytes as received */
 	size_t len;
 	/* Filled by hold_commit(): */
-	int result; /* 0; -ESTALE: a number is missing before it; -EPERM: the source is another node's */
-	bool repeated; /* it was here already */
-	uint64_t last; /* highest number of the source up to which all is durable */
+	/* 0; -ESTALE: an earlier batch is missing; -EPERM: the source belongs to another node */
+	int result;
+	bool repeated; /* it had been stored before */
+	uint64_t last; /* all batches of the source up to this number are durable */
 };
 
 struct insert {
 	uint64_t id;
 	char table[HOLD_TABLE];
 	uint32_t schema, rows, shard, day;
-	uint64_t bytes; /* as RowBinary */
+	uint64_t bytes; /* size as RowBinary */
 	uint32_t batches;
-	uint64_t at_ns; /* its oldest batch came */
+	uint64_t at_ns; /* when its oldest batch arrived */
 };
 
 struct freeze_rules {
-	uint64_t rows, rows_max;   /* due from, at most */
-	uint64_t bytes, bytes_max; /* the same of RowBinary */
-	uint64_t age_ns;           /* due when its oldest batch is so old */
+	uint64_t rows, rows_max;   /* an insert is due from `rows` on and has at most rows_max */
+	uint64_t bytes, bytes_max; /* the same in bytes of RowBinary */
+	uint64_t age_ns;           /* an insert is due when its oldest batch has this age */
 };
 
 struct hold_stat {
@@ -63,38 +64,48 @@ struct hold_stat {
 	uint64_t inserts, insert_rows, insert_bytes;
 	uint64_t aside, aside_rows;
 	uint64_t disk_bytes; /* pages in use */
-	uint64_t oldest_ns;  /* of what was not sent; 0: nothing */
+	uint64_t oldest_ns;  /* arrival of the oldest batch that was not sent; 0: none */
 	uint64_t sources;
-	uint64_t shards; /* of what it holds: the highest, + 1 */
+	uint64_t shards; /* highest shard in use, + 1 */
 };
 
 /* Opens or makes DIR/hold.db. -errno; `why` then says what is wrong. */
 int hold_open(struct hold **out, const char *dir, uint64_t max_bytes, char why[256]);
 void hold_close(struct hold *h); /* NULL is allowed */
 
-uint64_t hold_id(const struct hold *h); /* of this relay, for as long as its file lives */
-uint64_t hold_inserts(struct hold *h);  /* the highest number of an insert so far */
+uint64_t hold_id(const struct hold *h); /* id of this relay's file */
+uint64_t hold_inserts(struct hold *h);  /* the highest insert number so far */
 
-/* Stores them in one transaction. 0: each has its result. -ENOSPC: none was stored, the disk or the
- * quota is full. Another error of the disk ends the process, and a restart reads the file again. */
+/*
+ * Stores them in one transaction. 0: each has its result. -ENOSPC: disk or quota is full, and none
+ * was stored. Any other disk error ends the process; the next start reads the file again.
+ */
 int hold_commit(struct hold *h, struct arrival *const *a, size_t n, uint64_t now_ns);
 
-/* Freezes what is due of a shard, also what is not if `all`. Inserts made, or -errno. */
+/*
+ * Freezes the inserts of a shard that are due (with `all`, the others, too). Number of inserts, or
+ * -errno.
+ */
 int hold_freeze(struct hold *h, uint32_t shard, const struct freeze_rules *r, uint64_t now_ns,
 		bool all);
 
-/* The oldest insert of the shard that is not aside, and not of not_tables, as
- * ",step,node,"; -ENOENT: none. */
+/*
+ * The oldest insert of the shard that is not set aside and not for a table in not_tables
+ * (",step,node,"); -ENOENT: none.
+ */
 int hold_next(struct hold *h, uint32_t shard, const char *not_tables, struct insert *out);
 
-/* Its batches as they came, in their order. What `fn` returns if not 0, ends it. */
+/* Calls `fn` with its batches as received, in order. A result other than 0 ends it. */
 typedef int hold_fn(void *arg, const void *wire, size_t len);
 int hold_read(struct hold *h, uint64_t insert, hold_fn *fn, void *arg);
 
 int hold_done(struct hold *h, uint64_t insert);
-/* Refused: each of its batches becomes an insert; one batch alone is set aside. Whether it was. */
+/*
+ * ClickHouse refused it: each of its batches becomes an insert; a single batch is set aside, and
+ * *aside says so.
+ */
 int hold_refused(struct hold *h, uint64_t insert, const char *why, bool *aside);
 
 int hold_stat(struct hold *h, struct hold_stat *out);
-/* Forgets sources that have sent nothing since then. */
+/* Forgets sources that have been silent since `before_ns`. */
 int hold_forget(struct hold *h, uint64_t before_ns);

@@ -51,7 +51,7 @@ enum st {
 };
 
 struct hold {
-	pthread_mutex_t lock; /* db and all of its statements */
+	pthread_mutex_t lock; /* guards db and all statements */
 	sqlite3 *db;
 	sqlite3_stmt *st[STS];
 	char dir[PATH_MAX];
@@ -62,10 +62,10 @@ struct hold {
 int hold_errno(int rc); /* of SQLite */
 uint64_t hold_column(sqlite3_stmt *s, int i);
 
-/* What a statement is about: numbers, texts and bytes, borrowed until it is used again. */
+/* The arguments of a statement, borrowed until it is used again. */
 struct hold_arg {
 	enum { HOLD_END, HOLD_NUMBER, HOLD_TEXT, HOLD_BYTES } kind;
-	uint64_t number; /* or how many bytes */
+	uint64_t number; /* for bytes: their length */
 	const void *at;
 };
 #define N(v)                         \
@@ -81,10 +81,10 @@ struct hold_arg {
 		HOLD_BYTES, n, at \
 	}
 #define WITH(...) ((const struct hold_arg[]){ __VA_ARGS__, { HOLD_END, 0, NULL } })
-/* Ready to be stepped; args may be NULL. */
+/* Binds the arguments; ready for sqlite3_step(). args may be NULL. */
 sqlite3_stmt *hold_use(struct hold *h, enum st which, const struct hold_arg *args);
-/* A statement that gives no rows. */
+/* Runs a statement that returns no rows. */
 int hold_run(struct hold *h, enum st which, const struct hold_arg *args);
-/* A transaction, under the lock. */
+/* Takes the lock and begins a transaction. */
 int hold_begin(struct hold *h);
 int hold_end(struct hold *h, int err);

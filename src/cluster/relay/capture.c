@@ -23,7 +23,7 @@ static const char *const state_word[] = { "waits", "given", "done", "failed" };
 
 /* --- the audit log --- */
 
-/* One line into DIR/audit.log. */
+/* Appends one line to DIR/audit.log. */
 static void order_audit(const struct relay *r, const char *who, const char *outcome,
 			const char *text)
 {
@@ -45,7 +45,7 @@ static void order_audit(const struct relay *r, const char *who, const char *outc
 	fclose(f);
 }
 
-/* --- may they? --- */
+/* --- permission --- */
 
 struct wish {
 	char job[JOB_BYTES], ranks[RANKS_BYTES];
@@ -89,7 +89,10 @@ static const char *read_wish(struct MHD_Connection *c, struct wish *w)
 	return NULL;
 }
 
-/* Captures of this hour are counted by user, in a bounded table: who shares a place shares its count. */
+/*
+ * Counts the captures of each user in this hour. The table is bounded: users with the same hash
+ * share a count.
+ */
 static bool use_up(struct orders *s, const struct relay_request *q)
 {
 	uint64_t hour = clock_wall_ns() / (3600 * SECOND);
@@ -119,7 +122,7 @@ static unsigned may(struct orders *s, const struct relay_request *q, const struc
 	return 403;
 }
 
-/* --- which nodes, which steps --- */
+/* --- nodes and steps --- */
 
 static struct order *free_order(struct relay *r)
 {
@@ -138,7 +141,7 @@ static struct order *free_order(struct relay *r)
 	return oldest;
 }
 
-/* The step that is ahead of every rank when the order is everywhere. */
+/* A step that no rank will have reached when every node has the order. */
 static uint64_t step_ahead(const struct job_line *l, uint64_t told_ns, uint64_t now)
 {
 	uint64_t ns = now - told_ns + ORDER_AHEAD_S * SECOND;
@@ -229,7 +232,7 @@ enum MHD_Result capture_answer(struct relay *r, struct MHD_Connection *c, struct
 	return status ? httpd_text(c, status, 0, text) : httpd_text(c, 200, 0, text);
 }
 
-/* --- what came --- */
+/* --- results --- */
 
 enum MHD_Result capture_state_answer(struct relay *r, struct MHD_Connection *c,
 				     struct relay_request *q)
@@ -286,7 +289,8 @@ enum MHD_Result trace_give_answer(struct relay *r, struct MHD_Connection *c,
 	if (o && !strcmp(o->who, q->who) && node)
 		n = order_node_of(o, node);
 	for (uint32_t i = 0; n && part && i < n->parts; i++)
-		if (!strcmp(n->part[i], part)) { /* one of ours: no path of the asker's */
+		/* compared with our own names: the client cannot pass a path */
+		if (!strcmp(n->part[i], part)) {
 			order_path(r, o, n->name, n->part[i], path);
 			fd = open(path, O_RDONLY | O_CLOEXEC);
 		}

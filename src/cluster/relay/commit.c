@@ -130,7 +130,10 @@ enum MHD_Result batch_answer(struct relay *r, struct MHD_Connection *c, struct r
 	if (err) {
 		relay_add(r, COUNT_bad_batches, 1);
 		snprintf(text, sizeof(text), "%s\n", why);
-		/* What a newer relay will take is not lost; the rest is the sender's to set aside. */
+		/*
+		 * A batch that only a newer relay understands is kept by the sender; others it sets
+		 * aside.
+		 */
 		return httpd_text(c,
 				  err == -EPROTO   ? 426
 				  : err == -ENOMEM ? 503

@@ -16,7 +16,7 @@
 
 #define THREADS    2u
 #define SILENT_S   60u
-#define REQUEST_S  120u /* until a request is there: 4 MiB at 300 kbit/s */
+#define REQUEST_S  120u /* for a complete request: 4 MiB at 300 kbit/s */
 #define HEAD_BYTES (16u << 10)
 
 static const struct relay_route relay_routes[] = {
@@ -32,7 +32,7 @@ static const struct relay_route relay_routes[] = {
 	/* clang-format on */
 };
 
-/* --- sleep --- */
+/* --- suspended connections --- */
 
 void relay_sleep(struct MHD_Connection *c, struct relay_request *q)
 {
@@ -81,7 +81,10 @@ static enum MHD_Result stranger(struct relay *r, struct MHD_Connection *c, int e
 	return httpd_text(c, 403, 0, text);
 }
 
-/* Whether the node may send so much now; it is counted as sending then. Else the answer's status. */
+/*
+ * Whether the node may send this much now; if so, counts the upload. Otherwise the status to refuse
+ * with.
+ */
 static unsigned count_upload(struct relay *r, struct relay_request *q, size_t len,
 			     unsigned *retry_s)
 {
@@ -103,7 +106,7 @@ static unsigned count_upload(struct relay *r, struct relay_request *q, size_t le
 	return status;
 }
 
-/* Room for the body; else the answer's status. */
+/* Reserves memory for the body; 0, or the status to refuse with. */
 static unsigned make_room(struct relay *r, struct MHD_Connection *c, struct relay_request *q,
 			  unsigned *retry_s)
 {
@@ -193,7 +196,7 @@ int relay_listen(struct relay *r, char why[256])
 	struct httpd_opts o = { .listen = r->o.listen,
 				.threads = THREADS,
 				.connections = r->o.connections,
-				.per_address = 0, /* nodes may share one address */
+				.per_address = 0, /* no limit: nodes may share one address */
 				.head_bytes = HEAD_BYTES,
 				.body_bytes = UPLOAD_BYTES,
 				.silent_s = SILENT_S,

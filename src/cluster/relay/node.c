@@ -7,7 +7,7 @@
 
 #define BURST_S    8u
 #define FORGET_S   3600u
-#define NODE_LEAST (5u << 20) /* one batch of the greatest size */
+#define NODE_LEAST (5u << 20) /* one batch of maximum size */
 
 static double burst(const struct relay *r)
 {
@@ -16,7 +16,7 @@ static double burst(const struct relay *r)
 	return (double)(b > NODE_LEAST ? b : NODE_LEAST);
 }
 
-/* A place of one that has been silent for long. */
+/* Reuses the slot of a node that has been silent for long. */
 static struct node *reuse(struct relay *r, uint64_t now)
 {
 	for (size_t i = 0; i < r->nodes; i++)
@@ -52,7 +52,10 @@ bool node_may(struct relay *r, struct node *n, size_t bytes, unsigned *retry_s)
 	if (n->tokens > burst(r))
 		n->tokens = burst(r);
 	n->fed_ns = now;
-	/* A trace may be larger than the bucket: it passes when the bucket is full, and is paid for later. */
+	/*
+	 * A trace may exceed the bucket: it passes when the bucket is full, and the debt is paid
+	 * later.
+	 */
 	if (n->tokens < ((double)bytes < burst(r) ? (double)bytes : burst(r))) {
 		*retry_s = 1 + (unsigned)(((double)bytes - n->tokens) / rate);
 		return false;

@@ -93,7 +93,7 @@ bool order_over(const struct order *o)
 	return true;
 }
 
-/* --- seats --- */
+/* --- the nodes that poll --- */
 
 static struct seat *seat_of(struct orders *s, const char *name)
 {
@@ -134,7 +134,7 @@ bool seat_job(const struct seat *s, const char *job, struct job_line *out)
 	return false;
 }
 
-/* What the node tells: the last order that it has seen, and its jobs. */
+/* Reads what the node reports: the last order that it has seen, and its jobs. */
 static void seat_take(struct seat *s, const struct relay_request *q)
 {
 	const char *text = (const char *)q->http.body;
@@ -185,7 +185,7 @@ enum MHD_Result orders_answer(struct relay *r, struct MHD_Connection *c, struct 
 	}
 	if (!q->done)
 		seat_take(s, q);
-	if (s->q && s->q != q) /* it polls anew: its first connection is dead */
+	if (s->q && s->q != q) /* the node polls again, so its first connection is dead */
 		relay_wake(s->q);
 	s->q = NULL;
 	o = next_order(r->orders, s);
@@ -246,7 +246,7 @@ static bool is_part(const char *s)
 	return n > 0 && n < sizeof(((struct order_node *)0)->part[0]);
 }
 
-/* The body, as far as it is words. */
+/* Copies the printable part of the body. */
 static void read_why(const struct relay_request *q, char *out, size_t cap)
 {
 	ssize_t n = q->http.fd >= 0 ? pread(q->http.fd, out, cap - 1, 0) : 0;

@@ -14,14 +14,14 @@
 #include "relay/priv.h"
 
 #define ORDERS_MAX    16u
-#define ORDER_NODES   256u /* of one order */
+#define ORDER_NODES   256u /* nodes of one order */
 #define ORDER_PARTS   64u  /* files of one node */
 #define ORDER_KEEP_S  900u
-#define ORDER_LINES   4096u /* bytes of a node's jobs that are kept */
-#define ORDER_AHEAD_S 4u    /* until an order is at every node that waits for one */
-#define POLL_S        5u    /* how old a node's report of its steps may be */
-#define GRACE_S       15u   /* for a trace to come over, after the time of its capture */
-#define SEAT_OLD_S    60u   /* a node that has not polled for so long is down */
+#define ORDER_LINES   4096u /* bytes kept of a node's list of jobs */
+#define ORDER_AHEAD_S 4u    /* after this an order has reached every polling node */
+#define POLL_S        5u    /* maximum age of a node's report of its steps */
+#define GRACE_S       15u   /* for the transfer of a trace, after its capture has ended */
+#define SEAT_OLD_S    60u   /* a node that has not polled for this long is down */
 #define JOB_BYTES     48u
 #define RANKS_BYTES   64u
 
@@ -31,15 +31,15 @@ struct order_node {
 	char name[ACCESS_NAME];
 	enum order_state state;
 	uint32_t parts;
-	char part[ORDER_PARTS][24]; /* names */
+	char part[ORDER_PARTS][24]; /* names of its files */
 	uint64_t bytes;
 	char why[160];
 };
 
 struct order {
-	uint64_t id; /* 0: free */
+	uint64_t id; /* 0: unused */
 	char who[ACCESS_NAME], job[JOB_BYTES];
-	char ranks[RANKS_BYTES]; /* "1,5,9"; empty: all */
+	char ranks[RANKS_BYTES]; /* "1,5,9"; empty: all ranks */
 	uint64_t steps, ms, from, timeout_s;
 	uint64_t at_ns;          /* CLOCK_MONOTONIC */
 	struct order_node *node; /* owned */
@@ -49,9 +49,9 @@ struct order {
 /* A node that polls. */
 struct seat {
 	char name[ACCESS_NAME];
-	char *lines;             /* owned: its jobs, as reported; NULL: none */
-	uint64_t at_ns, last;    /* last: order that it has seen */
-	struct relay_request *q; /* asleep; NULL: it is not waiting */
+	char *lines;             /* owned: its jobs, as it reported them; NULL: none */
+	uint64_t at_ns, last;    /* last: the last order that it has seen */
+	struct relay_request *q; /* its suspended request; NULL: it is not waiting */
 };
 
 struct orders {
@@ -62,17 +62,17 @@ struct orders {
 	struct {
 		char who[ACCESS_NAME];
 		uint64_t hour, n;
-	} used[64]; /* captures of a user in an hour */
+	} used[64]; /* captures per user in this hour */
 };
 
 struct order *order_find(struct orders *s, uint64_t id);
 struct order_node *order_node_of(struct order *o, const char *name);
 void order_path(const struct relay *r, const struct order *o, const char *node, const char *part,
 		char out[PATH_MAX + 256]);
-void order_end(struct relay *r, struct order *o); /* its files go */
+void order_end(struct relay *r, struct order *o); /* deletes its files */
 bool order_over(const struct order *o);           /* every node has answered */
 
-/* The line of a seat about the job; false: none. */
+/* What a node reports about a job; false: nothing. */
 struct job_line {
 	uint64_t step, step_ns, ranks;
 };

@@ -12,9 +12,9 @@
 
 #define SECOND       UINT64_C(1000000000)
 #define NODES_MAX    1024u
-#define UPLOAD_BYTES (64u << 20) /* of all requests that are under way */
-#define UPLOADS_NODE 4u          /* of one node at a time */
-#define WORDS_MAX    (64u << 10) /* of a request that is text */
+#define UPLOAD_BYTES (64u << 20) /* limit for all running uploads together */
+#define UPLOADS_NODE 4u          /* uploads of one node at a time */
+#define WORDS_MAX    (64u << 10) /* limit for a text request */
 #define TRACE_MAX    (256u << 20)
 
 enum relay_count {
@@ -28,7 +28,7 @@ struct node {
 	char name[ACCESS_NAME];
 	double tokens; /* bytes that it may send now */
 	uint64_t fed_ns, seen_ns;
-	uint32_t uploads; /* under way */
+	uint32_t uploads; /* running uploads */
 	uint64_t batches, bytes, held_back;
 };
 
@@ -40,28 +40,28 @@ struct relay_route {
 	unsigned roles;
 	size_t body_max;
 	bool to_file; /* the body goes to a file, not into memory */
-	/* When all of the request is there, and again when it was put to sleep and is awake. */
+	/* Called when the request is complete, and again when it is woken after a sleep. */
 	enum MHD_Result (*answer)(struct relay *r, struct MHD_Connection *c,
 				  struct relay_request *q);
 };
 
 /* A request, from its head to its answer. */
 struct relay_request {
-	struct httpd_request http; /* with its body */
+	struct httpd_request http; /* includes its body */
 	const struct relay_route *route;
-	struct access_rule rule; /* that let it in */
+	struct access_rule rule; /* the access rule that admitted it */
 	char who[ACCESS_NAME];
-	uint64_t came_ns;  /* wall clock: its head was here */
-	struct node *node; /* counted as uploading */
+	uint64_t came_ns;  /* wall clock: when its headers arrived */
+	struct node *node; /* the node whose upload it counts as */
 
-	/* With the committer: */
+	/* While the committer has it: */
 	struct relay_request *next;
 	struct MHD_Connection *mhd;
 	struct arrival arrival;
-	int result;  /* of the commit */
-	bool asleep; /* under relay.lock */
+	int result;  /* result of the commit */
+	bool asleep; /* guarded by relay.lock */
 	bool done;
-	/* With the orders: */
+	/* While it waits for orders: */
 	uint64_t order, until_ns;
 };
 
@@ -70,20 +70,20 @@ struct relay {
 	struct hold *hold;
 	struct httpd *httpd; /* owned */
 	char address[160];
-	char *cert, *key, *ca;          /* owned: the files */
-	_Atomic uint64_t count[COUNTS]; /* relaxed: each is a number of its own */
+	char *cert, *key, *ca;          /* owned: names of the files */
+	_Atomic uint64_t count[COUNTS]; /* relaxed order: the counters are independent */
 	uint64_t start_ns;
 
-	pthread_mutex_t lock; /* all below */
-	pthread_cond_t news;  /* the committer has something to do */
+	pthread_mutex_t lock; /* guards all members below */
+	pthread_cond_t news;  /* there is something to commit */
 	struct access_list access;
-	int64_t access_time; /* of its file */
+	int64_t access_time; /* modification time of the file */
 	struct node *node;   /* owned: NODES_MAX */
 	size_t nodes;
-	struct relay_request *first, **last; /* to be committed */
+	struct relay_request *first, **last; /* queue of requests to commit */
 	bool stopping;
 	pthread_t committer;
-	bool committing; /* it runs */
+	bool committing; /* the committer runs */
 	struct orders *orders;
 	struct sender *sender; /* owned: NULL: none */
 };
@@ -100,13 +100,13 @@ static inline void relay_add(struct relay *r, enum relay_count what, uint64_t n)
 
 /* http.c */
 int relay_listen(struct relay *r, char why[256]);
-/* Puts a request's connection to sleep, under r->lock; wakes it. */
+/* Suspends a request's connection, with r->lock held; wakes it. */
 void relay_sleep(struct MHD_Connection *c, struct relay_request *q);
 void relay_wake(struct relay_request *q);
 
-/* node.c: under r->lock */
+/* node.c: with r->lock held */
 struct node *node_of(struct relay *r, const char *name);
-/* Whether it may send so much more now; else in how many seconds. */
+/* Whether it may send that many bytes now; otherwise after how many seconds. */
 bool node_may(struct relay *r, struct node *n, size_t bytes, unsigned *retry_s);
 
 /* commit.c */
@@ -114,7 +114,7 @@ enum MHD_Result batch_answer(struct relay *r, struct MHD_Connection *c, struct r
 int commit_start(struct relay *r);
 void commit_stop(struct relay *r);
 
-/* arrive.c: checks a batch and fills *a. -EBADMSG and the like; `why` then explains it. */
+/* arrive.c: checks a batch and fills *a. -EBADMSG or similar, with the reason in `why`. */
 int arrive(struct arrival *a, const void *wire, size_t len, const char *cluster, uint32_t shards,
 	   char why[160]);
 
@@ -126,9 +126,10 @@ void status_write(struct relay *r);
 /* order.c */
 int orders_new(struct orders **out);
 void orders_free(struct orders *s);
-size_t orders_polling(const struct relay *r); /* under r->lock: nodes that wait for orders */
-void orders_tick(struct relay *r);            /* under r->lock */
-void orders_gone(struct relay *r, struct relay_request *q); /* under r->lock: a node left */
+size_t orders_polling(const struct relay *r); /* with r->lock held: nodes that wait for orders */
+void orders_tick(struct relay *r);            /* with r->lock held */
+/* with r->lock held: a node disconnected */
+void orders_gone(struct relay *r, struct relay_request *q);
 enum MHD_Result orders_answer(struct relay *r, struct MHD_Connection *c, struct relay_request *q);
 enum MHD_Result capture_answer(struct relay *r, struct MHD_Connection *c, struct relay_request *q);
 enum MHD_Result capture_state_answer(struct relay *r, struct MHD_Connection *c,

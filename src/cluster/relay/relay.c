@@ -14,7 +14,7 @@
 #include "relay/priv.h"
 
 #define FILE_MAX  (1u << 20)
-#define FORGET_NS (90ull * 86400 * SECOND) /* a source that has been silent for so long is gone */
+#define FORGET_NS (90ull * 86400 * SECOND) /* a source that was silent for this long is forgotten */
 
 static int read_file(char **out, const char *path, bool secret, char why[256])
 {
@@ -67,7 +67,7 @@ static int read_files(struct relay *r, char why[256])
 	return err;
 }
 
-/* A faulty list is reported, and the last good one stays. */
+/* If the list is invalid, that is reported and the last valid one stays in use. */
 static void look_at_access(struct relay *r)
 {
 	struct access_list fresh;
@@ -106,7 +106,7 @@ static int make_dir(const char *dir, char why[256])
 	return -errno;
 }
 
-/* A batch stays with its shard: one that is gone would keep its batches for ever. */
+/* A batch stays with its shard. If the shard no longer exists, its batches could never be sent. */
 static int check_shards(struct relay *r, char why[256])
 {
 	struct hold_stat st = { 0 };
@@ -161,11 +161,11 @@ void relay_stop(struct relay *r)
 		return;
 	if (r->httpd)
 		httpd_quiet(r->httpd);
-	commit_stop(r); /* wakes all that wait for the disk */
+	commit_stop(r); /* wakes requests that wait for the disk */
 	if (r->orders) {
 		pthread_mutex_lock(&r->lock);
 		r->stopping = true;
-		orders_tick(r); /* and all that wait for orders */
+		orders_tick(r); /* wakes requests that wait for orders */
 		pthread_mutex_unlock(&r->lock);
 	}
 	sender_stop(r->sender);

@@ -20,24 +20,26 @@ struct relay;
 
 struct relay_opts {
 	const char *listen; /* "0.0.0.0:8417", "[::1]:0" */
-	const char *dir;    /* what it holds; made if it is not there */
+	const char *dir;    /* folder of its data; made if it is missing */
 	const char *cert, *key, *ca, *access;
-	uint64_t disk_bytes;   /* of dir, at most */
-	uint64_t node_bytes_s; /* that a node may send; bursts of eight seconds' worth */
-	uint32_t connections;  /* at a time */
+	uint64_t disk_bytes; /* size limit of `dir` */
+	/* bytes per second that a node may send, in bursts of up to eight seconds' worth */
+	uint64_t node_bytes_s;
+	uint32_t connections; /* connections at a time */
 	struct freeze_rules freeze;
-	const struct cluster_url *url; /* borrowed: of ClickHouse; NULL: nothing is sent on */
-	struct http_files files;       /* for it */
+	/* borrowed: address of ClickHouse; NULL: nothing is sent on */
+	const struct cluster_url *url;
+	struct http_files files; /* credentials for it */
 };
 
 #define RELAY_ROWS     10000u
 #define RELAY_ROWS_MAX 500000u
 #define RELAY_DISK_MIB 10240u
 
-/* Listens and works, on threads of its own. -errno; `why` then says what is wrong. */
+/* Starts it on its own threads. -errno, with the reason in `why`. */
 int relay_start(struct relay **out, const struct relay_opts *o, char why[256]);
-void relay_stop(struct relay *r); /* NULL is allowed; what it holds stays on disk */
+void relay_stop(struct relay *r); /* NULL is allowed; stored batches stay on disk */
 
 const char *relay_address(const struct relay *r); /* "127.0.0.1:43211" */
-/* Once a second, from one thread: time limits, the access list, DIR/status.json. */
+/* Call it once a second, from one thread: time limits, access list, DIR/status.json. */
 void relay_tick(struct relay *r);

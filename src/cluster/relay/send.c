@@ -31,15 +31,15 @@ struct shard {
 	uint32_t number;
 	pthread_t thread;
 	bool runs;
-	uint32_t wait_ms; /* before the next try; 0: none failed */
+	uint32_t wait_ms; /* delay before the next try; 0: the last one succeeded */
 	uint64_t seed;
 	struct {
 		char table[HOLD_TABLE];
 		uint64_t until_ns;
 	} waits[TABLES_WAITING];
 	struct ch *ch;          /* owned */
-	uint64_t tried;         /* inserts up to this one may have been sent before */
-	struct batch_head head; /* of the insert: its first batch's */
+	uint64_t tried;         /* inserts up to this number may have been sent before */
+	struct batch_head head; /* head of the insert's first batch */
 	struct rowbin body;     /* owned */
 };
 
@@ -48,14 +48,14 @@ struct sender {
 	pthread_mutex_t lock;
 	pthread_cond_t news;
 	bool stopping;
-	uint64_t told; /* news, counted */
+	uint64_t told; /* number of the last news seen */
 	uint32_t shards;
 	struct shard shard[CLUSTER_SERVERS];
 };
 
 /* --- waiting --- */
 
-/* Until there is news or the time is over. Whether to go on. */
+/* Sleeps until there is news or the time is over. False: stop. */
 static bool doze(struct sender *s, uint32_t ms, bool wake_early)
 {
 	struct timespec until = clock_after(CLOCK_MONOTONIC, ms * 1000000ull);
@@ -72,7 +72,7 @@ static bool doze(struct sender *s, uint32_t ms, bool wake_early)
 	return on;
 }
 
-/* Twice as long each time, and none of us at the same moment. */
+/* The delay doubles and has jitter, so that shards do not retry at the same moment. */
 static uint32_t longer(struct shard *h)
 {
 	h->wait_ms = !h->wait_ms ? WAIT_MIN_MS : h->wait_ms * 2;
@@ -117,7 +117,7 @@ static int add_batch(void *arg, const void *wire, size_t len)
 
 	err = err ? err : batch_unpack(&rows, &head, wire);
 	if (!err && h->body.len + rows.len > h->body.cap)
-		err = -EBADMSG; /* more than it said when it was taken */
+		err = -EBADMSG; /* longer than its head said */
 	if (!err) {
 		if (!h->body.len)
 			h->head = head;
@@ -128,7 +128,7 @@ static int add_batch(void *arg, const void *wire, size_t len)
 	return err;
 }
 
-/* Its bytes: the same as ever, or the disk has changed them. */
+/* Reads the bytes of an insert from disk. They must be the same at every try. */
 static int assemble(struct shard *h, const struct insert *in)
 {
 	int err = vec_room(&h->body.data, &h->body.cap, in->bytes, 1);
@@ -141,7 +141,8 @@ static int assemble(struct shard *h, const struct insert *in)
 		err = -EBADMSG;
 	h->head.rows = in->rows;
 	h->head.bytes = (uint32_t)in->bytes;
-	h->head.route = h->number; /* fixed when it came, however many shards there are now */
+	/* fixed when the batch arrived, even if the number of shards has changed */
+	h->head.route = h->number;
 	return err;
 }
 
@@ -162,7 +163,8 @@ static void took(struct shard *h, const struct insert *in)
 	struct relay *r = h->s->r;
 
 	fault_point("relay.inserted");
-	if (hold_done(r->hold, in->id) < 0) /* the disk is full: it is sent again, and known */
+	/* the disk is full: it is sent again, and ClickHouse recognizes it */
+	if (hold_done(r->hold, in->id) < 0)
 		return;
 	fault_point("relay.deleted");
 	h->wait_ms = 0;
@@ -170,7 +172,7 @@ static void took(struct shard *h, const struct insert *in)
 	relay_add(r, COUNT_insert_rows, in->rows);
 }
 
-/* Whether there was one. */
+/* False: there was no insert to send. */
 static bool send_one(struct shard *h, uint32_t *wait_ms)
 {
 	struct relay *r = h->s->r;
@@ -223,7 +225,7 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* --- begin and end --- */
+/* --- start and stop --- */
 
 static int start_shard(struct sender *s, uint32_t i, struct net_why *why)
 {

@@ -17,7 +17,7 @@ static const struct {
 #include "relay/count.tbl.h"
 };
 
-/* What it holds: a gauge each. */
+/* Gauges of what the relay holds. */
 static const struct {
 	const char *name, *what;
 	size_t off;
@@ -148,7 +148,7 @@ enum MHD_Result metrics_answer(struct relay *r, struct MHD_Connection *c, struct
 			   "text/plain; version=0.0.4; charset=utf-8");
 }
 
-/* For aon relay status: whoever may read the folder needs no certificate. */
+/* For aon relay status, which reads the file and needs no certificate. */
 void status_write(struct relay *r)
 {
 	char name[PATH_MAX + 32], fresh[PATH_MAX + 32];

@@ -17,8 +17,8 @@
 struct ch {
 	struct http *http; /* owned */
 	struct cluster_url url;
-	uint32_t version[CLUSTER_SERVERS]; /* 0: not asked */
-	uint32_t first[CLUSTER_SERVERS];   /* of each shard, the server that is tried first */
+	uint32_t version[CLUSTER_SERVERS]; /* 0: not known yet */
+	uint32_t first[CLUSTER_SERVERS];   /* for each shard, the server to try first */
 	char replica[CLUSTER_HOST];
 	uint8_t *gz; /* owned */
 	size_t gz_cap;
@@ -77,7 +77,7 @@ struct ddl_place ch_place(struct ch *c, uint32_t server)
 	};
 }
 
-/* The first line of what a server says, without what it says of itself. */
+/* The first line of the server's error, without the part about the server itself. */
 static int refused(const struct http_answer *a, const char *host, struct net_why *why)
 {
 	size_t len = strcspn(a->data, "\n");
@@ -199,7 +199,7 @@ enum ch_said ch_said(int status, const char *code)
 	return CH_LATER;
 }
 
-/* Deterministic, and every version unpacks it. */
+/* Deterministic, and every version can decompress it. */
 static int gzip(struct ch *c, const struct rowbin *rows, size_t *len)
 {
 	z_stream z = { 0 };
@@ -253,8 +253,9 @@ static int insert_target(struct ch *c, uint32_t server, const struct batch_head 
 }
 
 /*
- * A server that does not know what it was sent is asked whether it is still at it, and whether the rows are there:
- * an insert of one day is one part, so either all are or none. 1: they are; 0: they are not.
+ * For a server that cannot detect duplicates: asks whether the insert is still running, and whether
+ * its rows are there. An insert of one day is one part, so either all rows are there or none. 1:
+ * they are; 0: they are not.
  */
 static int is_there(struct ch *c, uint32_t server, const struct batch_head *h, struct net_why *why)
 {
@@ -301,7 +302,7 @@ static enum ch_said insert_at(struct ch *c, uint32_t server, const struct batch_
 	err = err ? err : insert_target(c, server, h, target);
 	err = err ? err : http_do(c->http, &q, &a, why);
 	if (err) {
-		c->version[server] = 0; /* it may come back as another */
+		c->version[server] = 0; /* it may come back with another version */
 		return err == -EREMOTEIO ? CH_SCHEMA : CH_LATER;
 	}
 	*wire += a.sent + a.got;

@@ -8,7 +8,7 @@
 
 #include "ship/view.h"
 
-/* Since which version; all of them are off in what Debian 12 has. */
+/* The first version with each feature. Debian 12's ClickHouse has none of them. */
 static const struct {
 	uint32_t since, feature;
 } features[] = {
@@ -83,7 +83,7 @@ struct making {
 	const struct ddl_place *p;
 };
 
-/* MergeTree of some kind with all that stands behind its columns. */
+/* The engine and everything that follows the columns. */
 static void engine(const struct making *m, const char *name, const char *kind, const char *newest,
 		   const char *order, const char *partition, uint32_t days)
 {
@@ -102,7 +102,10 @@ static void engine(const struct making *m, const char *name, const char *kind, c
 	fputs(" SETTINGS index_granularity = 8192", m->f);
 	if (days && m->have & DDL_DROP_PARTS)
 		fputs(", ttl_only_drop_parts = 1", m->f);
-	/* A block that was sent before is known by its sum: for as long as a spool may hold one back. */
+	/*
+	 * ClickHouse recognizes a repeated block by its checksum, for as long as a spool may delay
+	 * one.
+	 */
 	if (p->replica)
 		fputs(", replicated_deduplication_window = 100000"
 		      ", replicated_deduplication_window_seconds = 2592000",
@@ -126,7 +129,7 @@ static void table(const struct making *m, const struct ship_table *t)
 	       t->days);
 }
 
-/* Writes go to shards by the sender's choice, so that no row waits in a queue of a server. */
+/* The sender chooses the shard, so that no row waits in a server's queue. */
 static void spread(const struct making *m, const char *name)
 {
 	fprintf(m->f,
@@ -135,7 +138,7 @@ static void spread(const struct making *m, const char *name)
 		m->p->db, name, m->p->db, name, m->p->cluster, m->p->db, name);
 }
 
-/* Which versions of table.tbl.h were here. */
+/* The table of schema versions. */
 static void versions(const struct making *m)
 {
 	create(m, "aon_schema");

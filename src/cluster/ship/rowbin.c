@@ -10,7 +10,7 @@
 #include "base/varint.h"
 #include "base/vec.h"
 
-#define VARINT_BYTES 3u /* of ROWBIN_STR_MAX */
+#define VARINT_BYTES 3u /* bytes of the length of the longest string */
 
 static const uint8_t width[SHIP_TYPES] = {
 	[SHIP_T_U8] = 1,  [SHIP_T_U16] = 2, [SHIP_T_U32] = 4, [SHIP_T_U64] = 8,
@@ -89,7 +89,7 @@ int rowbin_put(struct rowbin *b, const struct ship_table *t, const void *row)
 	return 0;
 }
 
-/* The string at `at`: bytes that it takes with its length, or -errno. */
+/* Decodes the string at `at`: its size including the length, or -errno. */
 static int get_string(const uint8_t *at, size_t left, struct ship_str *out)
 {
 	struct varint_in in = { at, at + (left < VARINT_BYTES ? left : VARINT_BYTES), false };
@@ -97,7 +97,7 @@ static int get_string(const uint8_t *at, size_t left, struct ship_str *out)
 
 	if (in.bad)
 		return left < VARINT_BYTES ? -ENODATA : -EBADMSG;
-	if (len > ROWBIN_STR_MAX || n != varint_len(len)) /* one length, one way to write it */
+	if (len > ROWBIN_STR_MAX || n != varint_len(len)) /* a length has only one valid encoding */
 		return -EBADMSG;
 	if (len > left - n)
 		return -ENODATA;
@@ -130,7 +130,7 @@ int rowbin_get(const struct ship_table *t, uint32_t cols, const void *data, size
 	return (int)(at - (const uint8_t *)data);
 }
 
-/* The largest row of all tables, for code that handles any table. */
+/* Large enough for a row of any table. */
 union any_row {
 #define TABLE(ID, name, newest, time, order, partition, days, what) struct ship_##name name;
 #define COL(TYPE, name, CODEC, since, what)

@@ -10,7 +10,7 @@
 
 #include "ship/table.h"
 
-#define ROWBIN_STR_MAX 65535u /* bytes of a string; a longer one is cut */
+#define ROWBIN_STR_MAX 65535u /* limit for a string; a longer one is cut */
 
 struct rowbin {
 	uint8_t *data; /* owned */
@@ -20,17 +20,18 @@ struct rowbin {
 void rowbin_fini(struct rowbin *b);
 
 /*
- * Appends a row of table `t`, its struct ship_... . `day` is that of the table's time, whatever the row
- * says. 0 or -ENOMEM, *b as before then.
+ * Appends a row (struct ship_...) of table `t`. `day` is computed from the table's time. 0 or
+ * -ENOMEM; *b is unchanged on failure.
  */
 int rowbin_put(struct rowbin *b, const struct ship_table *t, const void *row);
 
 /*
- * The row at the head of `data`, of the first `cols` columns; the others get 0. Its strings lie in `data`.
- * Returns its bytes; -ENODATA: the data ends within the row; -EBADMSG: a length that is never written.
+ * Decodes the first row in `data`, which has the first `cols` columns; the others become 0. Strings
+ * point into `data`. Returns its size; -ENODATA: the row is incomplete; -EBADMSG: a length is
+ * invalid.
  */
 int rowbin_get(const struct ship_table *t, uint32_t cols, const void *data, size_t len, void *row);
 
-/* Whether `data` is `rows` rows of `cols` columns and nothing else, all of one day: 0, or as above. */
+/* Whether `data` is exactly `rows` rows of `cols` columns, all of one day: 0, or as above. */
 int rowbin_check(const struct ship_table *t, uint32_t cols, const void *data, size_t len,
 		 uint32_t rows, uint16_t *day);

@@ -24,8 +24,9 @@ int work_run(void *arg, const char *statement)
 }
 
 /*
- * As work_run(), for what makes tables. A server whose ZooKeeper went away meanwhile has left itself there as a replica
- * without a table, and takes no CREATE from then on (REPLICA_IS_ALREADY_EXIST): it takes the table as one that was.
+ * As work_run(), for creating tables. If ZooKeeper fails meanwhile, the server is registered there
+ * as a replica without a table and refuses CREATE (REPLICA_IS_ALREADY_EXIST). ATTACH makes it take
+ * over that replica.
  */
 static int make(void *arg, const char *statement)
 {
@@ -60,7 +61,7 @@ const char *work_local(const struct schema_work *w)
 	return ddl_local(&w->place) ? "_local" : "";
 }
 
-/* The line "name\ttype\n" of a column, in what system.columns said. */
+/* Finds the line "name\ttype\n" of a column in the answer of system.columns. */
 static bool has_column(const char *all, const char *name, char type[64])
 {
 	size_t len = strlen(name);
@@ -76,7 +77,7 @@ static bool has_column(const char *all, const char *name, char type[64])
 	return false;
 }
 
-/* String where a server was younger than LowCardinality when the table was made. */
+/* A table made by a server without LowCardinality has String instead. */
 static bool same_type(const char *have, enum ship_type want)
 {
 	return !strcmp(have, ddl_type(0, want)) || !strcmp(have, ddl_type(DDL_LOW, want));
@@ -169,7 +170,7 @@ static int init_server(struct schema_work *w)
 	if (had > SHIP_SCHEMA)
 		return too_new(w, had);
 	err = need_cluster(w);
-	/* Columns first: a view that is made may want one that a table lacks. */
+	/* Columns first: a new view may need one that an old table lacks. */
 	for (int i = 0; i < SHIP_TABLES && !err; i++)
 		err = mend_table(w, ship_table((enum ship_table_id)i));
 	err = err ? err : ddl_each(w->version, &w->place, make, w);
@@ -207,7 +208,10 @@ int schema_check(struct ch *c, uint32_t server, struct net_why *why)
 
 /* --- tidy --- */
 
-/* Partitions are named by day or month: older than this one, all of their rows are older than `days`. */
+/*
+ * The oldest partition (named by day or month) to keep: in earlier ones all rows are older than
+ * `days`.
+ */
 static void oldest_kept(char out[16], const char *partition, uint32_t days, uint64_t now_ns)
 {
 	time_t t = (time_t)(now_ns / 1000000000u) - (time_t)days * 86400;

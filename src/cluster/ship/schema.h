@@ -4,14 +4,14 @@
 
 #include "ship/ch.h"
 
-/* A line for people: what is done, or would be. */
+/* Called with each statement that runs or, with `dry`, would run. */
 typedef void schema_say_fn(void *arg, const char *host, const char *statement);
 
 struct schema_opts {
-	bool dry;      /* say what would be done, change nothing */
-	uint32_t days; /* how long rows are kept; 0: as the tables say */
+	bool dry;      /* only report what would be done */
+	uint32_t days; /* how long rows are kept; 0: the default of each table */
 	uint64_t now_ns;
-	uint64_t from_ns, to_ns; /* schema_sums(): of full hours */
+	uint64_t from_ns, to_ns; /* for schema_sums(): full hours */
 	schema_say_fn *say;
 	void *arg;
 };
@@ -24,7 +24,7 @@ struct schema_opts {
  */
 int schema_init(struct ch *c, const struct schema_opts *o, struct net_why *why);
 
-/* Drops partitions whose rows are all older than they are kept: for versions without TTL. */
+/* For versions without TTL: drops partitions whose rows are all too old. */
 int schema_tidy(struct ch *c, const struct schema_opts *o, struct net_why *why);
 
 /*
@@ -34,5 +34,8 @@ int schema_tidy(struct ch *c, const struct schema_opts *o, struct net_why *why);
  */
 int schema_sums(struct ch *c, const struct schema_opts *o, uint32_t *differed, struct net_why *why);
 
-/* Whether rows of this version can go there: 0; -ENOENT: never initialised; -EPROTO: another version is there. */
+/*
+ * Whether rows of this version can be inserted: 0; -ENOENT: never initialised; -EPROTO: another
+ * version.
+ */
 int schema_check(struct ch *c, uint32_t server, struct net_why *why);

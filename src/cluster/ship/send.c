@@ -22,9 +22,9 @@
 
 struct send {
 	struct cluster_url url;
-	struct ch *ch;     /* owned; of ClickHouse */
-	struct http *http; /* owned; of a relay */
-	uint32_t trips;    /* to it since the one that its clock is known from */
+	struct ch *ch;     /* owned; if the target is ClickHouse */
+	struct http *http; /* owned; if the target is a relay */
+	uint32_t trips;    /* requests since the one that the clock offset is from */
 	uint64_t failed;   /* number of the batch whose last try failed */
 	uint32_t wait_ms;
 	uint64_t seed;
@@ -46,7 +46,10 @@ int send_new(struct send **out, const struct cluster_url *url, const struct send
 	struct send *s;
 	int err;
 
-	/* Two know nothing of each other's numbers: both could take what one did not answer for. */
+	/*
+	 * Two relays do not know each other's numbers: both could accept a batch that one did not
+	 * confirm.
+	 */
 	if (url->kind == CLUSTER_RELAY && url->servers > 1)
 		return why_say(why, -EINVAL, "expected one relay: a node stays with its own");
 	s = calloc(1, sizeof(*s));
@@ -97,7 +100,9 @@ static bool number_of(const char *text, const char *key, uint64_t *out)
 	return false;
 }
 
-/* Our clock against the relay's, from one round trip: it lies between our asking and its answer. */
+/*
+ * Estimates the clock offset from one round trip: the relay's time lies between request and answer.
+ */
 static void learn_clock(struct send *s, const char *text, uint64_t asked, uint64_t heard)
 {
 	uint64_t received, answered;
@@ -110,7 +115,7 @@ static void learn_clock(struct send *s, const char *text, uint64_t asked, uint64
 		return;
 	off = ((int64_t)(received - asked) + (int64_t)(answered - heard)) / 2;
 	err_us = (uint32_t)((heard - asked - (answered - received)) / 2000) + 1;
-	/* The quickest of the last ones says most; clocks drift, so not for ever. */
+	/* The quickest round trip is the most exact. It expires, because clocks drift. */
 	if (err_us > s->st.clock_err_us && ++s->trips < CLOCK_TRIPS)
 		return;
 	s->trips = 0;
@@ -144,7 +149,7 @@ static enum ch_said to_relay(struct send *s, const struct batch_head *h, const v
 	uint64_t asked;
 	int err;
 
-	/* The oldest that we have is this one: they go in order. */
+	/* Batches are sent in order, so this one is the oldest that we have. */
 	snprintf(target, sizeof(target), "/v1/batch?first=%" PRIu64, h->seq);
 	asked = clock_wall_ns();
 	err = http_do(s->http, &q, &a, why);
@@ -206,10 +211,10 @@ static int arrived(struct send *s, struct spool *spool, const struct batch_head 
 	return err;
 }
 
-/* What asking and answering take beside a batch's bytes, about. */
+/* Approximate overhead of a request and its answer. */
 #define EXTRA 4096u
 
-/* Until tomorrow. */
+/* Whether the day's limit is used up; it is then retried tomorrow. */
 static bool is_over(struct send *s, const struct batch_head *h)
 {
 	if (netday_fits(s->day, BATCH_HEAD + h->stored + EXTRA, clock_mono_ns()))

@@ -15,19 +15,19 @@ struct send;
 struct send_opts {
 	struct http_files files;
 	uint32_t timeout_ms;
-	uint64_t bytes_s;   /* what may be sent in a second; 0: no limit */
-	uint64_t seed;      /* of chance */
-	struct netday *day; /* borrowed: what is left of the day's bytes */
+	uint64_t bytes_s;   /* limit on bytes per second; 0: none */
+	uint64_t seed;      /* seed of the jitter */
+	struct netday *day; /* borrowed: the rest of the day's limit */
 };
 
 struct send_stat {
-	uint64_t batches, rows; /* that arrived */
-	uint64_t wire;          /* bytes, both ways */
+	uint64_t batches, rows; /* batches and rows that arrived */
+	uint64_t wire;          /* bytes on the network, both ways */
 	uint64_t failures, poison;
-	uint64_t next_ns;      /* CLOCK_MONOTONIC: not before then */
-	int32_t clock_off_us;  /* by which a relay's clock is ahead of ours */
+	uint64_t next_ns;      /* CLOCK_MONOTONIC: earliest next try */
+	int32_t clock_off_us;  /* how far the relay's clock is ahead of ours */
 	uint32_t clock_err_us; /* UINT32_MAX: not known */
-	char trouble[512];     /* the last, "" since something arrived */
+	char trouble[512];     /* the last error; "" after a success */
 };
 
 int send_new(struct send **out, const struct cluster_url *url, const struct send_opts *o,
@@ -35,8 +35,8 @@ int send_new(struct send **out, const struct cluster_url *url, const struct send
 void send_free(struct send *s); /* NULL is allowed */
 
 /*
- * Sends what there is, until `until_ns` (CLOCK_MONOTONIC) or a failure: 0, or -errno of the spool. now_ns: the
- * same clock.
+ * Sends what is in the spool, until `until_ns` (CLOCK_MONOTONIC, as now_ns) or a failure: 0, or
+ * -errno of the spool.
  */
 int send_round(struct send *s, struct spool *spool, uint64_t now_ns, uint64_t until_ns);
 

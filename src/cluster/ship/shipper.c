@@ -26,11 +26,11 @@
 #include "ship/spool/spool.h"
 
 #define SECOND     1000000000ull
-#define AFTER_NS   (3 * SECOND) /* of a window's end: its last second is in the store */
+#define AFTER_NS   (3 * SECOND) /* after a window's end, until its last second is in the store */
 #define LOOK_NS    (10 * SECOND)
 #define LONG_NS    (600 * SECOND)
-#define NAMES_NS   (30 * SECOND) /* that aond may take to say which node this is */
-#define PUSH_BYTES (256u << 10)  /* of metrics, at a time: more than they take */
+#define NAMES_NS   (30 * SECOND) /* how long to wait for aond to say which node this is */
+#define PUSH_BYTES (256u << 10)  /* limit for the metrics of one push */
 
 #define LIVE  true
 #define START false
@@ -118,7 +118,7 @@ static int open_push(struct shipper *x, struct net_why *why)
 	return push_new(&x->push, &po, why);
 }
 
-/* What was seen, as metrics, if it is time. */
+/* Pushes metrics if it is time. */
 static void push(struct shipper *x)
 {
 	const struct send_stat *st = send_stat(x->send);
@@ -145,7 +145,7 @@ static void push(struct shipper *x)
 	free(sp);
 }
 
-/* For aon ship status; it may be a little old. */
+/* Writes the file that aon ship status shows; it may be a little old. */
 static void write_status(struct shipper *x)
 {
 	const struct send_stat *st = send_stat(x->send);
@@ -174,7 +174,7 @@ static void write_status(struct shipper *x)
 		rename(tmp, path);
 }
 
-/* What is new into the spool. */
+/* Copies what is new into the spool. */
 static int look(struct shipper *x)
 {
 	const struct send_stat *st = send_stat(x->send);
@@ -200,7 +200,7 @@ static int look(struct shipper *x)
 	return err == -ENOSPC ? 0 : err;
 }
 
-/* When windows that end with the tens of seconds are there to be read. */
+/* When the windows that end at a multiple of ten seconds can be read. */
 static uint64_t next_look(void)
 {
 	uint64_t wall = clock_wall_ns(), in = LOOK_NS - (wall - AFTER_NS) % LOOK_NS;
@@ -208,7 +208,7 @@ static uint64_t next_look(void)
 	return clock_mono_ns() + in;
 }
 
-/* Waits until then; true: it should end. */
+/* True: it must stop. */
 static bool wait_until(struct shipper *x, uint64_t until_ns)
 {
 	uint64_t now = clock_mono_ns();
@@ -257,7 +257,8 @@ static int run_on(struct shipper *x, struct net_why *why)
 						     ? st->next_ns
 						     : next);
 		}
-		if (err == -ENOSPC || err == -EIO) { /* the spool's disk: what is on it is whole */
+		/* the spool's disk failed; what is on it is consistent */
+		if (err == -ENOSPC || err == -EIO) {
 			log_warn("%s: %s", x->c->spool.s, strerror(-err));
 			stop = wait_until(x, next);
 			err = 0;
@@ -271,7 +272,10 @@ static int run_on(struct shipper *x, struct net_why *why)
 	return err;
 }
 
-/* Of which cluster and node it is may stand in the store alone, which aond makes just now. False: told to end. */
+/*
+ * The names of cluster and node may be only in the store, which aond may be creating right now.
+ * False: it must stop.
+ */
 static bool learn_names(struct shipper *x)
 {
 	uint64_t until = clock_mono_ns() + NAMES_NS;

@@ -19,19 +19,22 @@ struct ship_conf {
 };
 extern const struct conf ship_conf_table;
 
-/* Asks aond what it uses now; fills in what is known. */
+/* Asks aond for its current use of resources; fills in what is known. */
 typedef void shipper_node_fn(void *arg, struct source_node *node);
 
 struct shipper_opts {
 	const struct ship_conf *conf;
-	bool once;   /* all that there is, then end */
-	int stop_fd; /* readable: end in order; -1: none */
+	bool once;   /* ship everything that exists, then end */
+	int stop_fd; /* readable: stop in order; -1: none */
 	shipper_node_fn *node;
 	void *arg;
 };
 
-/* Runs until it is asked to end. 0; else *why says what went wrong: -EIO ... `once`: -EAGAIN: not all has arrived. */
+/*
+ * Runs until it is asked to stop. 0, or -errno with the reason in *why. With `once`, -EAGAIN: not
+ * everything has arrived.
+ */
 int shipper_run(const struct shipper_opts *o, struct net_why *why);
 
-/* Its last status, beside its spool: lines "key value". */
+/* The file with its last status, beside its spool: lines "key value". */
 #define SHIPPER_STATUS "status"

@@ -12,7 +12,7 @@ enum columns {
 #include "ship/table.tbl.h"
 };
 
-/* A function for each table: within it ROW is the struct of its row, which its columns need. */
+/* One function for each table: inside it, ROW is the struct of its row. */
 #define TABLE(ID, name, newest, time, order, partition, days, what)                \
 	static const struct ship_table *table_##ID(void)                           \
 	{                                                                          \

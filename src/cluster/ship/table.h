@@ -58,7 +58,7 @@ enum ship_codec { SHIP_CODEC_ANY, SHIP_CODEC_DELTA, SHIP_CODEC_TIME, SHIP_CODEC_
 
 struct ship_col {
 	const char *name, *what;
-	uint16_t off; /* in the row's struct */
+	uint16_t off; /* offset in the row's struct */
 	uint8_t type, codec, since;
 };
 
@@ -67,15 +67,15 @@ struct ship_col {
 struct ship_table {
 	const char *name, *newest, *order, *partition, *what;
 	uint32_t cols, days;
-	size_t row;      /* size of the struct */
-	size_t time_off; /* of the time whose day `day` is */
+	size_t row;      /* size of the row's struct */
+	size_t time_off; /* offset of the time that `day` is computed from */
 	struct ship_col col[SHIP_COLS_MAX];
 };
 
 const struct ship_table *ship_table(enum ship_table_id id);
-/* -1: there is none of that name. */
+/* Index of a table; -1: there is none with that name. */
 int ship_table_find(const char *name);
-/* Columns that version `schema` of the table had; the first that many. */
+/* Number of columns that version `schema` of the table had; columns are only appended. */
 uint32_t ship_cols(const struct ship_table *t, uint32_t schema);
 
 static inline uint16_t ship_day(uint64_t t_ns)
@@ -85,4 +85,4 @@ static inline uint16_t ship_day(uint64_t t_ns)
 	return day > UINT16_MAX ? UINT16_MAX : (uint16_t)day;
 }
 
-struct ship_str ship_text(const char *s); /* of a C string; NULL: empty */
+struct ship_str ship_text(const char *s); /* from a C string; NULL: empty */

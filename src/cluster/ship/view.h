@@ -27,12 +27,13 @@ struct ship_view {
 	const char *order, *partition;
 	uint32_t days;
 	struct ship_view_col {
-		const char *type, *name, *how; /* how: in words of the table that it comes from */
+		/* how: an expression on columns of the source table */
+		const char *type, *name, *how;
 		enum ship_part part;
-	} col[SHIP_VIEW_COLS]; /* keys first; a name of NULL behind the last */
+	} col[SHIP_VIEW_COLS]; /* keys first; ends with a NULL name */
 };
 
 extern const struct ship_view ship_views[SHIP_VIEWS];
 
-/* The column that says which row is newer; NULL: its rows are added up. */
+/* The column that tells which row is newer; NULL: rows are added up. */
 const struct ship_view_col *ship_view_newest(const struct ship_view *v);
