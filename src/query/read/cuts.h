@@ -8,7 +8,9 @@
 struct store;
 struct store_filter;
 
-/* Times at which blobs of the part (NULL: of all) begin, about `stretch` events apart; *cut is the
- * caller's. */
+/*
+ * Times at which blobs of the part (NULL: of the store) begin, about `stretch` events apart. The
+ * caller frees *cut.
+ */
 int read_cuts(struct store *st, const struct store_filter *part, size_t stretch, uint64_t **cut,
 	      size_t *cuts);

@@ -48,7 +48,7 @@ static void texts_json(struct json *j, const struct finding *f)
 		     J_STR("expect", f->expect));
 }
 
-/* What cannot be said is null. */
+/* A gain that is not known is null. */
 static void gain_json(struct json *j, const struct findings *fs, const struct finding *f)
 {
 	json_maybe(j, "gain_lo_ns", f->gain_known, (int64_t)(f->gain_lo_ns / f->steps));

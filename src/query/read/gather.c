@@ -84,7 +84,7 @@ static int row_add(struct gather_row *r, const struct rollup *u)
 	return sketch_merge(&r->sketch, &u->sketch);
 }
 
-/* Rows of steps that show nothing are known by their names. */
+/* Rows for unrecorded steps are recognised by their names. */
 static void find_steps(struct gather *g, const struct window *w)
 {
 	for (uint32_t i = 0; i < w->rows; i++) {
@@ -100,7 +100,7 @@ static void find_steps(struct gather *g, const struct window *w)
 	}
 }
 
-/* What was recorded of some steps becomes what all of them had. */
+/* Scales what was recorded in the sampled steps to all steps. */
 static void end_sampled(struct gather *g)
 {
 	for (size_t i = 0; i < g->rows; i++) {
@@ -196,7 +196,7 @@ static int on_steps(void *arg, uint32_t process, const struct event_columns *c)
 	for (size_t i = 0; i < c->n; i++) {
 		if (c->flags[i] & EVENT_OPEN)
 			continue;
-		if (g->steps == GATHER_STEPS) { /* the older half goes */
+		if (g->steps == GATHER_STEPS) { /* full: drop the older half */
 			g->steps /= 2;
 			memmove(g->step, g->step + g->steps, g->steps * sizeof(*g->step));
 		}
@@ -218,7 +218,10 @@ static bool step_holds(const struct gather *g, size_t i, uint32_t track, uint64_
 	       t < g->step[i].end_ns;
 }
 
-/* Whether `t` on that track lies in a step. Ranges come in order: the last place is near. */
+/*
+ * Whether `t` lies in a step of the track. Ranges arrive in order, so the search starts at the last
+ * place.
+ */
 static bool in_step(const struct gather *g, struct gather_track *l, uint64_t t)
 {
 	const struct gather_step *s = g->step;
@@ -234,8 +237,8 @@ static bool in_step(const struct gather *g, struct gather_track *l, uint64_t t)
 }
 
 /*
- * Ranges of a thread come in the order of their ends, so those inside come before the one
- * around them: what they took waits in child_ns of their depth.
+ * Ranges of a thread arrive in the order of their ends, inner ones before the outer one. The time
+ * of inner ranges waits in child_ns of their depth.
  */
 static int self_time(struct gather *g, const struct event *e)
 {
@@ -266,8 +269,8 @@ static int self_time(struct gather *g, const struct event *e)
 }
 
 /*
- * Operators and modules carry no depth, but come in the order of their ends, too: those inside one are the last
- * of its track that began after it did.
+ * Operators and modules have no depth, but arrive in the order of their ends, too: the inner ones
+ * are the last of the track that began after this one.
  */
 static int op_time(struct gather *g, const struct event *e)
 {
@@ -282,7 +285,7 @@ static int op_time(struct gather *g, const struct event *e)
 		i--;
 		own -= g->op[i].dur_ns < own ? g->op[i].dur_ns : own;
 	}
-	if (i == OPS_OPEN) /* of callers that were never seen to end */
+	if (i == OPS_OPEN) /* their callers never ended */
 		i = 0;
 	g->op[i] = (struct gather_op){ e->track, e->start_ns, e->dur_ns };
 	g->ops = i + 1;
@@ -312,7 +315,7 @@ static int on_events(void *arg, uint32_t process, const struct event_columns *c)
 
 static int walk_events(struct gather *g, uint32_t process, uint64_t from_ns)
 {
-	/* Each kind by itself: an operator takes nothing from the own time of a module. */
+	/* Each kind on its own: operators do not reduce the self time of modules. */
 	static const enum event_kind nest[] = { EVENT_RANGE, EVENT_OP, EVENT_MODULE };
 	struct store_filter f = {
 		.process = &process, .processes = 1, .kinds = BIT(STEP), .from_ns = from_ns
@@ -336,7 +339,7 @@ static int walk_events(struct gather *g, uint32_t process, uint64_t from_ns)
 		f.kinds = 1u << nest[i];
 		err = store_each_events(g->st, &f, cols, on_events, g);
 	}
-	/* A range that begins in a step may outlast it. */
+	/* A range that begins in a step may end after it. */
 	if (g->step_in_ns > g->held_step_ns)
 		g->step_in_ns = g->held_step_ns;
 	return err;

@@ -20,7 +20,7 @@
 #include "read/sampled.h"
 #include "store/store.h"
 
-/* Work of a GPU that was seen by itself. */
+/* GPU work that was recorded one by one. */
 #define GATHER_GPU \
 	(1u << EVENT_KERNEL | 1u << EVENT_COPY | 1u << EVENT_MEMSET | 1u << EVENT_COLLECTIVE)
 
@@ -31,25 +31,26 @@ struct gather_row {
 	uint32_t name;  /* BY_NAME, else 0 */
 	uint32_t track; /* BY_TRACK, else 0 */
 	uint64_t count, total_ns, min_ns, max_ns, bytes;
-	uint64_t held_ns;           /* RANGE, OP, MODULE: of events still held, */
-	uint64_t self_ns;           /* without the ranges inside, */
-	uint64_t step_ns;           /* and of that in steps of the same thread */
+	uint64_t held_ns;           /* RANGE, OP, MODULE: time of events that are still stored, */
+	uint64_t self_ns;           /* of that, without the ranges inside, */
+	uint64_t step_ns;           /* and of that, inside steps of the same thread */
 	struct roof_name roof;      /* KERNEL: its limits, from windows */
-	struct sampled_sum sampled; /* of the process being walked, in windows that were sampled */
-	double variance;            /* of total_ns; 0: everything was recorded */
-	bool span;                  /* RANGE: may begin and end on two threads, overlaps anything */
+	struct sampled_sum sampled; /* of the current process, in sampled windows */
+	double variance;            /* of total_ns; 0: every step was recorded */
+	/* RANGE: may begin and end on two threads, and overlap anything */
+	bool span;
 	struct sketch sketch;
 };
 
-#define GATHER_SPAN 31u /* stands for the kind of such rows where kinds are bits */
+#define GATHER_SPAN 31u /* bit for such rows in masks of kinds */
 
 struct gather_track {
 	struct track track;
-	uint64_t child_ns[33]; /* of ranges that ended, by depth: taken by the range around them */
-	size_t step;           /* where this track's last range lay */
+	uint64_t child_ns[33]; /* time of ended ranges by depth, for the range around them */
+	size_t step;           /* index of the step of this track's last range */
 };
 
-/* An operator that has ended, and whose caller has not. */
+/* An operator that has ended inside one that has not. */
 struct gather_op {
 	uint32_t track;
 	uint64_t start_ns, dur_ns;
@@ -60,7 +61,7 @@ struct gather_step {
 	uint64_t start_ns, end_ns, number;
 };
 
-#define GATHER_STEPS 1000000u /* so many of the newest steps are broken down */
+#define GATHER_STEPS 1000000u /* limit: the newest steps are broken down */
 
 struct gather {
 	struct store *st; /* borrowed */
@@ -70,50 +71,51 @@ struct gather {
 	struct lookup by_key;
 	struct gather_track *track; /* owned, by id */
 	size_t tracks, track_cap;
-	struct gather_step *step; /* owned: of the process being walked, by track and start */
+	struct gather_step *step; /* owned: steps of the current process, by track and start */
 	size_t steps, step_cap;
-	struct gather_op *op; /* owned: the same, operators of all tracks as they end */
+	struct gather_op *op; /* owned: ended operators of the current process */
 	size_t ops, op_cap;
 	size_t op_step;        /* the last step that had operators */
-	uint64_t op_steps;     /* of all processes: with operators */
-	uint64_t held_steps;   /* of all processes: taken apart, */
+	uint64_t op_steps;     /* steps with operators, of all processes */
+	uint64_t held_steps;   /* steps that were broken down, of all processes, */
 	uint64_t held_step_ns; /* their time, */
-	uint64_t step_in_ns;   /* and the part in ranges */
+	uint64_t step_in_ns;   /* and the part inside ranges */
 	struct gather_row all_steps;
-	uint64_t first_ns, last_ns; /* of windows */
-	uint64_t begin_ns, end_ns;  /* from the first join to the last sight */
+	uint64_t first_ns, last_ns; /* range of the windows */
+	uint64_t begin_ns, end_ns;  /* from the first join to the last sign of life */
 	uint32_t processes, threads, streams, devices;
-	struct sampled sampled;         /* of the process being walked */
-	uint64_t unsampled;             /* unsampled steps of all processes: rows count */
-	uint64_t left_slots, all_slots; /* the same of programs without steps: slots of time */
-	uint64_t unseen; /* and unrecorded ones; steps of which only the number is known */
+	struct sampled sampled;         /* of the current process */
+	uint64_t unsampled;             /* unsampled steps of all processes */
+	uint64_t left_slots, all_slots; /* for programs without steps: unsampled slots, all slots */
+	uint64_t unseen;                /* unrecorded steps, of which only the number is known */
 	struct account account;
-	struct overhead overhead; /* of the process with the highest cost of recording */
+	struct overhead overhead; /* of the process whose recording costs most */
 };
 
 int gather_init(struct gather *g, struct store *st, enum gather_by by);
-/* Adds a process, from `from_ns` on (0: all); `events` also reads what needs events. */
+/* Adds a process, from `from_ns` on (0: from its start); `events` also reads its events. */
 int gather_process(struct gather *g, const struct process *p, uint64_t from_ns, bool events);
 void gather_fini(struct gather *g);
 
 bool gather_is_gpu(uint32_t kind);
-bool gather_nests(uint32_t kind); /* one may be inside another on its thread */
-/* A row's time such that those of a kind add up: a range counts without the ranges inside it. If
- * some events are gone, it is scaled from those that are stored; if all are gone, it is the whole.
- * */
+bool gather_nests(uint32_t kind); /* whether one may be inside another on its thread */
+/*
+ * A row's time, such that the rows of a kind add up: a range counts without the ranges inside it.
+ * If some events are gone, it is scaled from the stored ones; if all are gone, it is the total.
+ */
 uint64_t gather_time(const struct gather_row *r);
-/* Whether totals of that kind are estimates, because steps were unsampled. */
+/* Whether totals of that kind are estimates because steps were sampled. */
 bool gather_sampled(const struct gather *g, uint32_t kind);
-/* Whether windows have a verdict for any row; a verdict's text: "memory 63 %", or "-". */
+/* Whether any row has a verdict; the text of a verdict: "memory 63 %", or "-". */
 bool gather_judged(const struct gather_row *const *row, size_t n);
 char *gather_limit(const struct gather_row *r, char out[32]);
-/* A quantile is clamped to the min and max seen: the sketch's cell may exceed them. */
+/* A quantile, clamped to the observed minimum and maximum because cells of the sketch are wider. */
 uint64_t gather_quantile(const struct gather_row *r, double q);
 /* Rows of the kinds in `kinds` (bits of enum event_kind), longest first; *total gets the sum of
  * gather_time(). Caller frees. */
 const struct gather_row **gather_sorted(const struct gather *g, uint32_t kinds, size_t *n,
 					uint64_t *total);
-uint32_t gather_kinds(const struct gather *g); /* bits of the kinds that have rows */
+uint32_t gather_kinds(const struct gather *g); /* bit mask of the kinds that have rows */
 
 const struct track *gather_track(const struct gather *g, uint32_t id);
 /* The demangled name; not cleaned for terminals. */

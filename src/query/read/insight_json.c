@@ -36,7 +36,7 @@ static void breakdown_json(struct json *j, const struct breakdown *b, bool swept
 		     J_U64("comm_overlap_ns", b->overlap_ns),
 		     J_U64("exposed_comm_ns", b->exposed_comm_ns),
 		     J_U64("exposed_copy_ns", b->exposed_copy_ns), J_U64("kernels", b->kernels),
-		     /* A sweep did not look at launches. */
+		     /* A sweep does not look at launches. */
 		     J_U64_IF("attributed_kernels", !swept, b->attributed),
 		     J_U64("copies", b->copies), J_U64("memsets", b->memsets),
 		     J_U64("gaps", b->gaps));
@@ -70,7 +70,7 @@ static void copies_json(struct json *j, const struct insight_device *d)
 	json_close(j);
 }
 
-/* What only a loaded recording can tell. */
+/* Only known if the events were loaded. */
 static void causes_json(struct json *j, const struct insight *in, const struct insight_device *d)
 {
 	const struct insight_host *h = &in->host[in->t->device[d->device].process];
@@ -137,7 +137,7 @@ void insight_devices_json(struct json *j, const struct insight *in)
 	json_close(j);
 }
 
-/* What the device's counters said while it ran: percent of what the device can. */
+/* Device counters during the kernel, in percent of the device's maximum. */
 static void measured_json(struct json *j, const struct pm_use *u)
 {
 	if (!u)

@@ -21,14 +21,14 @@
 #define KINDS                                                                            \
 	(1u << EVENT_MARK | 1u << EVENT_KERNEL | 1u << EVENT_COPY | 1u << EVENT_MEMSET | \
 	 1u << EVENT_API | 1u << EVENT_OP)
-#define WIDTH_NS 1000000000ull /* of a bin, at least: telemetry is measured once a second */
+#define WIDTH_NS 1000000000ull /* minimum width of a bin: telemetry is measured once a second */
 
 struct track_of {
 	uint32_t process;
-	uint32_t device; /* of who[], + 1; 0: a thread */
-	uint32_t busy;   /* track of the join, + 1 */
+	uint32_t device; /* index in who[], + 1; 0: a thread */
+	uint32_t busy;   /* track in the join, + 1 */
 	uint64_t mark_ns;
-	uint32_t mark; /* name of the last collective's details, at mark_ns */
+	uint32_t mark; /* name of the details of the last collective, seen at mark_ns */
 };
 
 struct reading {
@@ -45,7 +45,7 @@ struct reading {
 	uint64_t from_ns, to_ns;
 };
 
-/* --- who --- */
+/* --- processes and devices --- */
 
 static int on_process(void *arg, const struct process *p)
 {
@@ -69,7 +69,7 @@ static const struct process *process_of(const struct reading *x, uint32_t id)
 	return NULL;
 }
 
-/* The n-th of a list with commas. */
+/* Copies item n of a comma-separated list. */
 static void nth(const char *list, uint32_t n, char *out, size_t cap)
 {
 	while (n-- && *list) {
@@ -90,8 +90,10 @@ static const char *device_name(const struct insight *in, const struct join_devic
 	return NULL;
 }
 
-/* OpenCL's CPU devices, whose kernels are work of the host: by their names; without, such of which nothing
- * is measured that a GPU has. */
+/*
+ * Finds OpenCL's CPU devices, whose kernels run on the host: by name, or because no GPU telemetry
+ * exists for them.
+ */
 static void find_cpus(struct reading *x)
 {
 	static const char *const word[] = { "cpu", "pthread", "xeon", "epyc", "basic" };
@@ -157,7 +159,7 @@ static int on_track(void *arg, const struct track *l)
 	return err;
 }
 
-/* --- what ran --- */
+/* --- work --- */
 
 static enum join_class class_of(const struct reading *x, uint32_t kind, const char *name)
 {
@@ -176,8 +178,10 @@ static enum join_class class_of(const struct reading *x, uint32_t kind, const ch
 	}
 }
 
-/* The key of a collective: its details as an import has them, without the rank and, for its like
- * elsewhere, without the group. */
+/*
+ * The key of a collective: its details in an import, without the rank and, to match it on other
+ * ranks, without the group.
+ */
 static void collective_key(const char *text, struct join_key *k)
 {
 	uint64_t same = k->same, group = 1;
@@ -240,7 +244,7 @@ static int work(struct reading *x, struct track_of *l, const struct event_column
 	return 0;
 }
 
-/* A call of the host is one of all GPUs of its process; not those that wait for them. */
+/* A call of the host counts for all GPUs of its process, unless it only waits for them. */
 static int call(struct reading *x, const struct track_of *l, const struct event_columns *c,
 		size_t i)
 {

@@ -10,17 +10,17 @@ struct join;
 struct store;
 
 /*
- * Sets in->join from the store's telemetry and work in [from_ns, to_ns) (to_ns 0: to the end).
- * Nothing is set if it has too little telemetry. 0 or -errno.
+ * Sets in->join from the telemetry and the work in [from_ns, to_ns) (to_ns 0: to the end). With too
+ * little telemetry nothing is set. 0 or -errno.
  */
 int read_join(struct insight *in, struct store *st, uint64_t from_ns, uint64_t to_ns);
 
-/* --- of join*.c alone --- */
+/* --- for join*.c only --- */
 
-/* A device, and how its telemetry is found. */
+/* A device, and how to find its telemetry. */
 struct join_who {
-	uint32_t process; /* of the store */
-	uint32_t at;      /* of the join */
+	uint32_t process; /* id in the store */
+	uint32_t at;      /* index in the join */
 	uint32_t device;
 	char node[64], uuid[96], job[48], pod[40];
 };

@@ -12,8 +12,8 @@
 #include "read/join.h"
 #include "store/store.h"
 
-#define USES     8u             /* signals of one series */
-#define APART_NS 10000000000ull /* a counter that rose did so in that time at most */
+#define USES     8u             /* signals that use one series */
+#define APART_NS 10000000000ull /* a counter's rise is spread over at most this time */
 
 struct use {
 	uint32_t owner; /* + 1 */
@@ -27,7 +27,7 @@ struct one {
 	uint64_t last_ns;
 };
 
-/* Whose owner it is: text of scope, node and name. */
+/* Identifies an owner: scope, node and name as one text. */
 struct owner_name {
 	char text[192];
 };
@@ -42,7 +42,7 @@ struct series_reading {
 	size_t names;
 };
 
-/* --- whose --- */
+/* --- owners --- */
 
 static int owner_of(struct series_reading *x, const char *text, uint32_t *at)
 {
@@ -77,7 +77,10 @@ static bool ends_in(const char *text, const char *prefix, const char *end)
 	       !memcmp(text + n - e - p, prefix, p);
 }
 
-/* Slurm's folder of the job, or the pod's, whose number is written with dashes or underscores. */
+/*
+ * Whether the cgroup is that of the Slurm job or of the pod (whose uid is written with dashes or
+ * underscores).
+ */
 static bool is_job(const struct join_who *w, const struct series *s)
 {
 	char pod[40];
@@ -106,7 +109,7 @@ static bool has(const struct series *s, const char *label)
 	       (!strchr(label, '=') && strcasestr(s->device, label));
 }
 
-/* The owner of a series, known to the devices that it tells of. */
+/* Finds the owner of a series, and the devices that it says something about. */
 static int own(struct series_reading *x, const struct series *s, enum join_signal g, struct one *o)
 {
 	enum join_scope scope = signal_table[g].scope;
@@ -153,7 +156,7 @@ static int rise(struct series_reading *x, struct one *o, const struct use *u, do
 	uint64_t from = at > APART_NS ? at - APART_NS : 0;
 	double by = v - o->last;
 
-	if (!o->last_ns) /* so that a constant counter was measured, too */
+	if (!o->last_ns) /* so that a counter that never rises counts as measured */
 		return join_count(x->j, u->owner - 1, u->signal, 0, at, at);
 	from = o->last_ns > from ? o->last_ns : from;
 	return by > 0 ? join_count(x->j, u->owner - 1, u->signal, by, from, at) : 0;

@@ -5,7 +5,7 @@
 #include "names/class.h"
 #include "read/json.h"
 
-#define LABEL_BYTES 2048u /* a name, cut here at the latest */
+#define LABEL_BYTES 2048u /* limit for a name */
 
 static void row_json(struct json *j, const struct gather *g, const struct process *p,
 		     const struct gather_row *r, const struct names *names)
@@ -60,7 +60,8 @@ void gather_rows_json(struct json *j, const struct gather *g, const struct proce
 	size_t n;
 
 	if (kinds & GATHER_GPU)
-		(void)names_new(&names, &no_trace); /* without, all is of class other */
+		/* if it fails, every kernel has the class other */
+		(void)names_new(&names, &no_trace);
 	row = gather_sorted(g, kinds, &n, &sum);
 	for (size_t i = 0; row && i < n; i++)
 		row_json(j, g, p, row[i], names);

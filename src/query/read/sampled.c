@@ -16,12 +16,12 @@ bool sampled_kind(uint32_t kind)
 	return kind < 32 && SAMPLED & 1u << kind;
 }
 
-/* A window of slots, and those before it that are not there: nothing was recorded in them. */
+/* A window of slots. Windows missing before it had no recorded slot. */
 static void slots_window(struct sampled *s, const struct window *w)
 {
 	double units = 1, ns = (double)WINDOW_NS;
 
-	if (s->last_ns) /* it may come in parts */
+	if (s->last_ns) /* a window may arrive in parts */
 		units = w->start_ns > s->last_ns ? (double)((w->start_ns - s->last_ns) / WINDOW_NS)
 						 : 0;
 	s->last_ns = w->start_ns > s->last_ns ? w->start_ns : s->last_ns;
@@ -63,7 +63,7 @@ void sampled_window(struct sampled *s, const struct window *w)
 		weighted += (double)u->bytes;
 	}
 	s->now_ns = 0;
-	if (all <= 0) /* long steps end elsewhere: as in the window before */
+	if (all <= 0) /* the long step ends in another window: use the previous ratio */
 		return;
 	s->now = weighted > on || all > on;
 	if (!s->now) {
@@ -109,7 +109,7 @@ static double square(double x)
 	return x * x;
 }
 
-/* Every step was left out where some were: they are taken for as those before, or for nothing. */
+/* No step of the window was recorded: assumes the previous ratio, or nothing. */
 static struct sampled_more all_unsampled(const struct sampled *s, const struct sampled_sum *sum)
 {
 	double times = s->sure_ns > 0 ? s->all_ns / s->sure_ns : 0;
@@ -119,7 +119,7 @@ static struct sampled_more all_unsampled(const struct sampled *s, const struct s
 				      square(times * sum->sure_ns / 1.96) };
 }
 
-/* No step that was recorded had it, but some were left out: the rule of three. */
+/* It was in no recorded step, but some steps were not recorded: the rule of three bounds it. */
 static struct sampled_more none_seen(const struct sampled *s, const struct sampled_sum *sum)
 {
 	double each = sum->sure_count > 0 ? sum->sure_ns / sum->sure_count : 0;
@@ -145,7 +145,7 @@ struct sampled_more sampled_end(const struct sampled *s, const struct sampled_su
 				   sum->square - 2 * ratio * sum->cross +
 					   ratio * ratio * s->square };
 	m.variance *= chosen_few(units);
-	/* One window is always as the mean of all. */
+	/* A single window always equals the mean. */
 	if (units < 2 && m.variance < sum->square)
 		m.variance = sum->square;
 	m.variance *= square(1 + more);

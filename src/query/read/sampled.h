@@ -24,41 +24,43 @@
 #include "model/event.h"
 #include "model/rollup.h"
 
-/* Of the windows of a process. */
+/* State for the windows of one process. */
 struct sampled {
-	uint32_t left, unseen; /* names of rows of steps: model/rollup.h; 0: there are none */
+	/* names of the rows of unsampled and unrecorded steps (model/rollup.h); 0: none */
+	uint32_t left, unseen;
 	double all_ns,
-		weighted_ns; /* steps in sampled windows: all, and estimated from recorded ones */
-	double square;       /* of weighted time, with the sampled share, */
-	double whole_square; /* and without */
-	double on_ns;        /* of all_ns: steps that were recorded */
-	double sure_ns;      /* steps in windows in which all were */
+		/* duration of all steps in sampled windows, and its estimate from recorded ones */
+		weighted_ns;
+	double square;            /* sums of squares of weighted time: sampled windows only, */
+	double whole_square;      /* and all windows */
+	double on_ns;             /* of all_ns: recorded steps */
+	double sure_ns;           /* duration of steps in windows without sampling */
 	double now_ns, now_share; /* the current window: weighted time, sampled share */
-	bool now;                 /* a part was not recorded */
-	bool slots;               /* it has no steps: slots are unsampled */
-	uint64_t last_ns;         /* of slots: begin of the last window */
+	bool now;                 /* some steps of the window were not recorded */
+	bool slots;               /* the program has no steps: slots of time are sampled */
+	uint64_t last_ns;         /* for slots: begin of the last window */
 	uint64_t unsampled, unseen_steps;
 	uint64_t windows;
 };
 
-/* Of one row, in windows that were sampled. */
+/* Sums of one row, in sampled windows. */
 struct sampled_sum {
 	double ns, count, bytes;
 	double square, cross;
-	double sure_ns, sure_count, sure_bytes; /* in windows that were not */
-	uint64_t window;                        /* the last that it was in, */
-	double window_ns; /* and what it has of that: on several tracks it comes in parts */
+	double sure_ns, sure_count, sure_bytes; /* in windows without sampling */
+	uint64_t window;                        /* the last window that it was in, */
+	double window_ns; /* and its time there; with several tracks it arrives in parts */
 };
 
-/* The correction and the error of a total. */
+/* Correction and error of a total. */
 struct sampled_more {
-	double ns, count, bytes; /* to add to what windows say */
-	double variance;         /* of the total time */
+	double ns, count, bytes; /* to be added to the sums of the windows */
+	double variance;         /* of the corrected time */
 };
 
-/* Whether unsampled steps lack events of that kind. */
+/* Whether events of that kind are missing in unsampled steps. */
 bool sampled_kind(uint32_t kind);
-/* A window, before its rows are added. */
+/* Begins a window; its rows follow. */
 void sampled_window(struct sampled *s, const struct window *w);
 void sampled_add(const struct sampled *s, struct sampled_sum *sum, const struct rollup *u);
 /* After the last window. */

@@ -54,7 +54,7 @@ static void put_rows(struct json *j, const struct insight *in, const struct samp
 	json_close(j);
 }
 
-/* Who ran while it could, and had no CPU. */
+/* Which program had the CPU while the thread was runnable. */
 static void put_taker(struct json *j, const struct insight *in, const struct samples_sum *s)
 {
 	if (s->taker)
@@ -78,7 +78,7 @@ static void put_states(struct json *j, const struct samples_sum *s)
 	json_close(j);
 }
 
-/* How much of what was asked for is of each part of a step, or of each cause of a gap. */
+/* Splits the samples by part of the step, or by cause of the gap. */
 static void put_split(struct json *j, const struct insight *in, const struct samples_want *w,
 		      const struct samples_sum *all, bool gaps)
 {

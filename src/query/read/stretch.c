@@ -12,8 +12,8 @@
 #include "store/store.h"
 #include "store/trace.h"
 
-#define TOO_MANY    3u    /* times as many as were wanted: cut once more */
-#define SHORTEST_NS 1000u /* is not cut any more */
+#define TOO_MANY    3u    /* a stretch with this many times the intended events is cut again */
+#define SHORTEST_NS 1000u /* a shorter one is not cut */
 
 struct reading {
 	const struct stretch_opts *o;
@@ -50,7 +50,7 @@ static int read_one(struct reading *r, uint64_t lo, uint64_t hi)
 	return err || !r->o->each ? err : r->o->each(r->o->arg, r->in);
 }
 
-/* Blobs may overlap in time, and one of them may be dense: what is too much is cut in two. */
+/* Blobs may overlap, and one may be dense: a stretch with too many events is cut in two. */
 static int read_all(struct reading *r, uint64_t lo, uint64_t hi, uint64_t last)
 {
 	uint64_t to = hi < last ? hi : last, mid = to > lo ? lo + (to - lo) / 2 : lo;

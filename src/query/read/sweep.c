@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sweep.c - computes a store's breakdown without events in between; see sweep.h. */
+/* sweep.c - computes a store's breakdown without loading its events; see sweep.h. */
 #include "read/sweep.h"
 
 #include <errno.h>
@@ -14,7 +14,8 @@
 
 struct sweeping {
 	struct trace *t;
-	struct sweep *s; /* owned; made with the first event, when all tracks and names are there */
+	/* owned; created with the first event, when all tracks and names are known */
+	struct sweep *s;
 	bool queues;
 };
 

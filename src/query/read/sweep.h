@@ -10,11 +10,11 @@ struct store;
 struct store_filter;
 struct trace;
 
-#define SWEEP_STRETCH 1000000u /* events at a time, about: sixteen bytes each */
+#define SWEEP_STRETCH 1000000u /* events at a time, about: 16 bytes each */
 
 /*
- * Fills *t with all but events, and *out as in insight/sweep.h. part NULL: the whole. queues:
- * launches matter, so -EOPNOTSUPP if there are some. -ERANGE, -ENOMEM.
+ * Fills *t with everything except events, and *out as in insight/sweep.h. part NULL: the whole
+ * store. queues: launches are needed; -EOPNOTSUPP if there are any. -ERANGE, -ENOMEM.
  */
 int read_sweep(struct trace *t, struct store *st, const char *path, const struct store_filter *part,
 	       bool queues, size_t stretch, struct insight **out);

@@ -20,7 +20,7 @@ struct building {
 	struct names *names;
 	struct sim_graph *g;
 	bool *is_comm;
-	uint8_t *side; /* by name: where it occurs, bits of 1 << enum side */
+	uint8_t *side; /* by name: the sides on which it occurs, bits 1 << enum side */
 	float *scale[SIDES];
 	struct sim_change change;
 	struct whatif *out;
@@ -29,8 +29,10 @@ struct building {
 
 /* --- the change --- */
 
-/* A pattern of the shell where it has one's signs, else a part of the name, in any case; or the
- * word of a class. */
+/*
+ * A shell pattern if it has wildcards, otherwise a case-insensitive part of the name, or the word
+ * of a class.
+ */
 static bool meets(const struct building *w, uint32_t name, const char *pattern, enum side side)
 {
 	const char *text = trace_text(w->t, name);
@@ -61,7 +63,10 @@ static int scale_one(struct building *w, const char *pattern, double by, enum si
 	return -ENOENT;
 }
 
-/* "gemm=0.5,Memcpy HtoD*=0": a factor ends at a comma, since names may hold commas too. */
+/*
+ * Parses "gemm=0.5,Memcpy HtoD*=0": since names may contain commas, only a comma behind a factor
+ * separates.
+ */
 static int scale_all(struct building *w, const char *spec, enum side side)
 {
 	char pattern[2048];

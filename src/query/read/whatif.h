@@ -11,20 +11,22 @@
 struct json;
 
 struct whatif_ask {
-	const char *scale, *scale_host; /* "gemm=0.5,Memcpy HtoD*=0"; NULL: as they are */
+	const char *scale, *scale_host; /* "gemm=0.5,Memcpy HtoD*=0"; NULL: unchanged */
 	bool no_sync, free_host, free_launch, overlap_comm;
 };
 
 struct whatif {
 	uint64_t files, steps, meetings;
-	size_t scaled; /* names that a pattern met */
+	size_t scaled; /* number of names that matched */
 	struct sim_path *before, *after;
 	int64_t replay_ns;
 };
 
 #define WHATIF_WHY 256u
 
-/* -EINVAL: wrong syntax; -ENOENT: no such name; `why` says more. -ENODATA: nothing to replay. */
+/*
+ * -EINVAL: syntax error; -ENOENT: no name matches; `why` has details. -ENODATA: nothing to replay.
+ */
 int whatif_new(struct whatif **out, const struct trace *t, const struct whatif_ask *ask,
 	       char why[WHATIF_WHY]);
 void whatif_free(struct whatif *w); /* NULL is allowed */

@@ -15,7 +15,7 @@
 
 #define STEPS_MAX 1000000u
 #define TRIES     5
-#define SEARCH    4u /* times the width that is wanted */
+#define SEARCH    4u /* look this many times the wanted width back */
 
 struct loading {
 	size_t events_max;
@@ -67,7 +67,7 @@ static int on_steps(void *arg, uint32_t process, const struct event_columns *c)
 	for (size_t i = 0; i < c->n; i++) {
 		if (c->flags[i] & EVENT_OPEN)
 			continue;
-		if (s->n == STEPS_MAX) { /* the older half goes */
+		if (s->n == STEPS_MAX) { /* full: drop the older half */
 			s->n /= 2;
 			memmove(s->start_ns, s->start_ns + s->n, s->n * sizeof(*s->start_ns));
 		}
@@ -80,7 +80,7 @@ static int on_steps(void *arg, uint32_t process, const struct event_columns *c)
 	return 0;
 }
 
-/* The newest `width` of the part, cut where steps begin and end if there are some. */
+/* The newest `width` of the part, cut at the borders of steps if there are any. */
 static void cut(struct store_filter *part, const struct step_list *steps, uint64_t width)
 {
 	uint64_t from;
@@ -107,10 +107,10 @@ int read_window(struct trace **out, struct store *st, const char *path, struct s
 	struct store_filter some = *part;
 	int err;
 
-	/* Those of the first process. */
+	/* Only the steps of the first process are used. */
 	f.processes = f.processes > 1 ? 1 : f.processes;
 	f.kinds = 1u << EVENT_STEP;
-	/* Steps of long ago need not be read to find where the newest begin. */
+	/* Older steps are not needed to find the borders of the newest. */
 	if ((part->to_ns - part->from_ns) / SEARCH > width)
 		f.from_ns = part->to_ns - SEARCH * width;
 	err = store_each_events(st, &f, cols, on_steps, &steps);

@@ -9,7 +9,7 @@
 #include "base/vec.h"
 #include "names/class.h"
 
-/* Ids may lie this much further apart than there are entries; those beyond are "none". */
+/* Ids may be sparse by this much; ids beyond are treated as "none". */
 #define MAP_SPARE (16u << 20)
 
 void dict_fini(struct dict *d)
@@ -28,7 +28,7 @@ void dict_fini(struct dict *d)
 	memset(d, 0, sizeof(*d));
 }
 
-/* Room for one more, which is zero. */
+/* Appends a zeroed element. */
 static int grow(void *array, uint32_t n, size_t size)
 {
 	char **p = array;
@@ -84,7 +84,10 @@ static int add_process(void *arg, const struct process *p)
 	return err;
 }
 
-/* `id` is where the entries from 1 on have theirs, `size` bytes apart. */
+/*
+ * Indexes the entries from 1 on; `id` points to the id of the first, the next is `size` bytes
+ * further.
+ */
 static int index_ids(struct dict_map *m, const void *entries, size_t id, size_t size, uint32_t n)
 {
 	const char *p = (const char *)entries + id;
@@ -135,7 +138,7 @@ int dict_load(struct dict *d, struct store *st)
 	struct dict new = { 0 };
 	int err;
 
-	/* First the blobs, then what they name: it was written before them. */
+	/* Blobs first, then the names in them: a name is stored before the blob that uses it. */
 	err = store_extent(st, &new.last_blob, &new.events);
 	if (err == 0 && (grow(&new.name, 0, sizeof(*new.name)) < 0 ||
 			 grow(&new.track, 0, sizeof(*new.track)) < 0 ||

@@ -11,7 +11,7 @@
 #include "model/process.h"
 #include "store/store.h"
 
-/* From id to index. Ids are nearly dense, but a store may have forgotten the lower ones. */
+/* Maps an id to an index. Ids are nearly dense, but the lowest ones may be missing. */
 struct dict_map {
 	uint32_t *at; /* owned: index of id `first` + i; 0: none */
 	uint32_t first, span;
@@ -24,7 +24,7 @@ struct dict_name {
 
 struct dict_track {
 	struct track track;
-	uint32_t process; /* index; 0: not known */
+	uint32_t process; /* index of the process; 0: not known */
 };
 
 struct dict {
@@ -32,11 +32,11 @@ struct dict {
 	struct dict_track *track;
 	struct geo *geo;
 	struct process *process;
-	const char **class; /* of each name as a kernel's; NULL: dict_classes() did not run */
+	const char **class; /* class of each name, as a kernel's; NULL before dict_classes() */
 	uint32_t names, tracks, geos, processes;
 	struct dict_map by_name, by_track, by_geo, by_process;
-	uint64_t last_blob; /* all names and tracks of the blobs up to it are here */
-	uint64_t events;    /* in these */
+	uint64_t last_blob; /* names and tracks of all blobs up to this one are loaded */
+	uint64_t events;    /* events in these blobs */
 };
 
 int dict_load(struct dict *d, struct store *st);

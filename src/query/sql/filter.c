@@ -13,7 +13,7 @@
 
 /* --- numbers --- */
 
-/* [lo, hi] of the whole numbers for which `x op value` can hold. False: the value says nothing. */
+/* The integers [lo, hi] for which `x op value` can be true. False: nothing is known. */
 static bool bounds(int op, sqlite3_value *v, int64_t *lo, int64_t *hi)
 {
 	int type = sqlite3_value_numeric_type(v);
@@ -38,7 +38,7 @@ static bool bounds(int op, sqlite3_value *v, int64_t *lo, int64_t *hi)
 	} else {
 		return false;
 	}
-	/* Equal to the value's end is let through: SQLite refuses it if it must. */
+	/* Bounds are inclusive: SQLite tests again and rejects what is too much. */
 	if (op != SQLITE_INDEX_CONSTRAINT_LT && op != SQLITE_INDEX_CONSTRAINT_LE)
 		*lo = op == SQLITE_INDEX_CONSTRAINT_EQ ? ceil_v : floor_v;
 	if (op != SQLITE_INDEX_CONSTRAINT_GT && op != SQLITE_INDEX_CONSTRAINT_GE)
@@ -161,7 +161,10 @@ static bool name_passes(const struct dict *d, uint32_t name, uint8_t col, int op
 	return n->len == (uint32_t)sqlite3_value_bytes(v) && !memcmp(text, n->text, n->len);
 }
 
-/* Clears ok[i] where the condition fails; with `or`, sets those that wait (2) where it holds. */
+/*
+ * Clears ok[i] where the condition is false; with `or`, turns a pending entry (2) into a match
+ * where it is true.
+ */
 static void test_entries(uint8_t *ok, const struct dict *d, uint8_t col, int op, sqlite3_value *v,
 			 bool or)
 {
@@ -183,7 +186,8 @@ static void test_list(uint8_t *ok, const struct dict *d, uint8_t col, sqlite3_va
 	sqlite3_value *v = NULL;
 
 	for (uint32_t i = 0; i < n; i++)
-		ok[i] = ok[i] ? 2 : 0; /* 2: passed so far, not in the list yet */
+		/* 2: pending: passed the earlier conditions, not found in the list yet */
+		ok[i] = ok[i] ? 2 : 0;
 	for (int rc = sqlite3_vtab_in_first(list, &v); rc == SQLITE_OK && v;
 	     rc = sqlite3_vtab_in_next(list, &v))
 		test_entries(ok, d, col, SQLITE_INDEX_CONSTRAINT_EQ, v, true);
@@ -226,7 +230,9 @@ static void add_kind(struct filter *f, sqlite3_value *v)
 
 /* --- the whole --- */
 
-/* The processes of the tracks that are meant; all if events without a known track are. */
+/*
+ * The processes of the selected tracks; all processes if events without a known track are selected.
+ */
 static int set_processes(struct filter *f, const struct dict *d)
 {
 	size_t n = 0;
@@ -245,7 +251,7 @@ static int set_processes(struct filter *f, const struct dict *d)
 	return 0;
 }
 
-/* From the tests to the blobs that can hold such events. */
+/* Derives which blobs to read from the conditions. */
 static int set_read(struct filter *f, const struct dict *d)
 {
 	f->read.kinds = f->kinds;
@@ -255,7 +261,7 @@ static int set_read(struct filter *f, const struct dict *d)
 		if (f->range[i].lo > 0 && (uint64_t)f->range[i].lo > f->read.from_ns)
 			f->read.from_ns = (uint64_t)f->range[i].lo;
 		if (f->range[i].hi < 0)
-			f->none = true; /* no time is */
+			f->none = true; /* no time can match */
 		else if (f->range[i].col == COL_TS && f->range[i].hi < INT64_MAX)
 			f->read.to_ns = (uint64_t)f->range[i].hi + 1;
 	}
@@ -390,7 +396,7 @@ int batch_next(struct batch *b)
 			return err;
 		b->blob = store_scan_blob(b->scan);
 		if (b->blob > b->src->dict.last_blob)
-			return 0; /* newer than what is known of names */
+			return 0; /* newer than the loaded names */
 		b->n = filter_select(b->f, &b->src->dict, &b->c, b->sel);
 	}
 	return b->n != 0;

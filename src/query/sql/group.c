@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SLOTS_MAX (1u << 23) /* keys that are counted */
+#define SLOTS_MAX (1u << 23) /* limit on keys that are counted */
 
 struct group {
 	struct sql_source *src; /* borrowed */
@@ -33,10 +33,10 @@ struct group {
 	uint32_t *place; /* owned: where the slot's next row goes */
 	uint32_t *order; /* owned: the slots that have rows */
 	size_t orders;
-	size_t next;            /* of order: not loaded yet */
-	size_t part, parts_end; /* of order: loaded, to be handed on */
-	size_t row;             /* where the next part begins */
-	bool alone;             /* the part is too large: blob by blob */
+	size_t next;            /* index in order: next slot to load */
+	size_t part, parts_end; /* index in order: slots that are loaded and not returned yet */
+	size_t row;             /* first row of the next part */
+	bool alone;             /* one key has too many rows to hold: read blob by blob */
 	struct rowset rows;
 	struct batch b;
 	uint32_t at[BLOB_EVENTS];
@@ -176,7 +176,10 @@ static int count_keys(struct group *g)
 
 #define NO_PLACE UINT32_MAX
 
-/* Takes the next keys whose rows fit; their places go to place[]. Returns the rows. */
+/*
+ * Takes the next keys whose rows fit into memory and assigns their places. Returns the number of
+ * rows.
+ */
 static size_t choose_part(struct group *g)
 {
 	size_t row = rowset_bytes(g->row_cols, g->id), rows = 0;
@@ -197,7 +200,7 @@ static size_t choose_part(struct group *g)
 	return g->alone ? BLOB_EVENTS : rows;
 }
 
-/* Keeps of the batch what belongs to the part; fills at[]. */
+/* Selects the rows of the batch that belong to the part; fills at[]. */
 static void place_rows(struct group *g)
 {
 	size_t n = 0;
@@ -228,14 +231,15 @@ static int load_part(struct group *g)
 	while (err == 0 && (err = batch_next(&g->b)) > 0) {
 		place_rows(g);
 		put += g->b.n;
-		err = put > rows ? -EAGAIN : 0; /* the oldest may go meanwhile, none may come */
+		/* rows may be evicted meanwhile, but none may be added */
+		err = put > rows ? -EAGAIN : 0;
 		if (err == 0)
 			rowset_put(&g->rows, g->at, &g->b);
 	}
 	return err < 0 ? err : put == rows ? 0 : -EAGAIN;
 }
 
-/* The next blob of a key that is too large to be held. */
+/* Reads the next blob of a key that has too many rows to hold. */
 static int next_alone(struct group *g, struct group_part *out)
 {
 	int err;

@@ -50,7 +50,7 @@ static bool takes(enum col_id col, int op, const char *collation)
 	}
 }
 
-/* Of all rows, the share that a condition is thought to leave. */
+/* Estimated share of rows that satisfy a condition. */
 static double leaves(enum col_id col, int op)
 {
 	if (op != SQLITE_INDEX_CONSTRAINT_EQ)
@@ -86,8 +86,8 @@ static void take_terms(const struct event_table *t, sqlite3_index_info *info, st
 }
 
 /*
- * The order, where it is one of dictionary columns. It is kept even where SQLite says that like
- * keys need only stand together: 3.40 says so of a GROUP BY that serves its ORDER BY, too.
+ * Keeps the requested order if it is by dictionary columns. SQLite 3.40 sometimes asks only for
+ * equal keys to be adjacent, but needs the order for an ORDER BY, too.
  */
 static void take_order(const struct event_table *t, sqlite3_index_info *info, struct plan *p)
 {
@@ -111,8 +111,10 @@ static void take_order(const struct event_table *t, sqlite3_index_info *info, st
 	if (!group_can(&t->src->dict, cols, info->nOrderBy))
 		return;
 	p->keys = (uint8_t)info->nOrderBy;
-	/* Only if nothing else is looked at: of two rows with the same key, SQLite might
-	 * refuse the one that is given and want the one that is not. */
+	/*
+	 * Only if no other column is used: of two rows with the same key, SQLite might reject the
+	 * first and want the second.
+	 */
 	p->once = distinct >= 2 && !(p->used & ~keys);
 	info->orderByConsumed = 1;
 }
@@ -162,7 +164,7 @@ int plan_best(sqlite3_vtab *tab, sqlite3_index_info *info)
 		return SQLITE_NOMEM;
 	info->needToFreeIdxStr = 1;
 	info->estimatedRows = rows < 1 ? 1 : (sqlite3_int64)rows;
-	/* A lookup one after the other is answered from an index that is made once. */
+	/* Repeated lookups use an index that is built once. */
 	info->estimatedCost = (p.index >= 0 ? 20 : all / 4) + rows;
 	return SQLITE_OK;
 }

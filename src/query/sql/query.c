@@ -11,9 +11,10 @@
 #include "sql/table.h"
 
 #define EVENT_MEMORY  (256ull << 20)
-#define SQLITE_MEMORY (1ll << 30) /* of the process: of the store's reader, too */
-#define VALUE_MAX     (64 << 20)  /* bytes of one value */
-#define OPS_BETWEEN   10000       /* of SQLite's machine, between two looks at the clock */
+#define SQLITE_MEMORY (1ll << 30) /* limit for the process, including the store's reader */
+#define VALUE_MAX     (64 << 20)  /* limit for one value, in bytes */
+/* operations of SQLite's virtual machine between two checks of the deadline */
+#define OPS_BETWEEN 10000
 
 struct sql {
 	sqlite3 *db; /* owned */
@@ -27,7 +28,7 @@ static int on_progress(void *arg)
 	return source_late(&((struct sql *)arg)->src) != 0;
 }
 
-/* Pragmas that only tell. */
+/* Read-only pragmas. */
 static bool may_ask(const char *pragma)
 {
 	static const char *const words[] = { "table_info",    "table_xinfo", "table_list",
@@ -92,7 +93,7 @@ static int because(struct sql *s, int rc, struct sql_why *why)
 	return -EINVAL;
 }
 
-/* Tables of pragmas are made when first used, which looks like writing to the authorizer. */
+/* Tables of pragmas are created on first use, which the authorizer would refuse as a write. */
 static const char warm_up[] = "SELECT 1 FROM pragma_table_list,pragma_table_info('x'),"
 			      "pragma_table_xinfo('x'),pragma_function_list LIMIT 0";
 

@@ -68,7 +68,8 @@ void rowset_put(struct rowset *r, const uint32_t *at, const struct batch *b)
 
 struct index {
 	struct rowset rows; /* by key */
-	uint64_t *key;      /* owned, rising; numbers as they compare: sign flipped */
+	/* owned, ascending; the sign bit is flipped, so that signed numbers compare correctly */
+	uint64_t *key;
 };
 
 static uint64_t key_of(int64_t v)
@@ -78,8 +79,10 @@ static uint64_t key_of(int64_t v)
 
 #define DIGIT 11u
 
-/* Orders `perm`, the numbers 0..n-1, by key; `spare` has the same room. Returns which of both
- * holds the result. Digit by digit, only those that differ between keys. */
+/*
+ * Radix sort of `perm` (0..n-1) by key, using only the digits that differ; `spare` is of the same
+ * size. Returns the array that holds the result.
+ */
 static uint32_t *sort_keys(const uint64_t *key, uint32_t *perm, uint32_t *spare, size_t n)
 {
 	uint64_t lo = UINT64_MAX, hi = 0;
@@ -109,7 +112,7 @@ static uint32_t *sort_keys(const uint64_t *key, uint32_t *perm, uint32_t *spare,
 	return perm;
 }
 
-/* The keys of all rows, in the order of the store. */
+/* Reads the keys of all rows, in the store's order. */
 static int read_keys(struct batch *b, struct sql_source *src, const struct filter *f,
 		     enum col_id by, uint64_t **out, size_t *n, size_t max)
 {
@@ -130,7 +133,7 @@ static int read_keys(struct batch *b, struct sql_source *src, const struct filte
 	return err;
 }
 
-/* Each row to its place. */
+/* Reads the rows into their places. */
 static int read_rows(struct batch *b, struct sql_source *src, const struct filter *f,
 		     struct rowset *rows, const uint32_t *place, uint32_t cols)
 {
@@ -139,7 +142,8 @@ static int read_rows(struct batch *b, struct sql_source *src, const struct filte
 
 	err = batch_open(b, src, f, cols);
 	while (err == 0 && (err = batch_next(b)) > 0) {
-		err = at + b->n > rows->n ? -EAGAIN : 0; /* the oldest may go meanwhile, not come */
+		/* rows may be evicted meanwhile, but none may be added */
+		err = at + b->n > rows->n ? -EAGAIN : 0;
 		if (err == 0)
 			rowset_put(rows, place + at, b);
 		at += b->n;
@@ -147,7 +151,7 @@ static int read_rows(struct batch *b, struct sql_source *src, const struct filte
 	return err < 0 ? err : at == rows->n ? 0 : -EAGAIN;
 }
 
-/* x->key gets the keys in order; *place where each row goes. */
+/* Sorts the keys into x->key; *place is where each row goes. */
 static int order_keys(struct index *x, const uint64_t *key, size_t n, uint32_t **place)
 {
 	uint32_t *a = malloc(n * sizeof(*a) + 1), *b = malloc(n * sizeof(*b) + 1), *perm;
@@ -168,7 +172,7 @@ static int order_keys(struct index *x, const uint64_t *key, size_t n, uint32_t *
 	return 0;
 }
 
-/* While it is made, a row takes 24 bytes besides its columns. */
+/* extra bytes per row while the index is built */
 #define INDEX_ROW 24u
 
 int index_new(struct index **out, struct sql_source *src, uint32_t kinds, enum col_id by,

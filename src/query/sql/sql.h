@@ -14,14 +14,14 @@ struct sql;
 struct store;
 
 struct sql_opts {
-	uint64_t timeout_ns; /* of one sql_run(); 0: none */
+	uint64_t timeout_ns; /* for one sql_run(); 0: no limit */
 	uint64_t
-		memory_bytes; /* of events held at a time; 0: 256 MiB. A join may hold twice that */
+		memory_bytes; /* for events held at a time; 0: 256 MiB. A join may use twice that */
 };
 
 struct sql_why {
 	char text[512];
-	int at; /* byte of the statement where it went wrong; -1: not known */
+	int at; /* position of the error in the statement; -1: not known */
 };
 
 enum sql_type { SQL_NULL, SQL_INT, SQL_REAL, SQL_TEXT, SQL_BYTES };
@@ -34,7 +34,7 @@ struct sql_value {
 	size_t len;
 };
 
-/* A callback that returns other than 0 ends the query, and sql_run() returns that value. */
+/* If a callback returns other than 0, the query ends and sql_run() returns that value. */
 struct sql_sink {
 	int (*begin)(void *arg, const char *const *names, int cols);
 	int (*row)(void *arg, const struct sql_value *v, int cols);

@@ -14,7 +14,7 @@
 #include "base/vec.h"
 #include "insight/roofline/roof.h"
 
-#define CELLS_MIN 65536u /* are allowed, however little memory is */
+#define CELLS_MIN 65536u /* always allowed, however small the memory limit is */
 
 /* --- cells --- */
 
@@ -74,7 +74,7 @@ void cell_text(struct cells *c, const char *text)
 		cell_null(c);
 }
 
-/* Its process, pid, device, stream, tid: five cells. */
+/* Five cells: process, pid, device, stream, tid. */
 static void cell_track(struct cells *c, const struct dict *d, uint32_t track)
 {
 	static const enum col_id cols[] = { COL_PROCESS, COL_PID, COL_DEVICE, COL_STREAM, COL_TID };
@@ -144,7 +144,7 @@ static int fill_device(struct cells *c, struct sql_source *src, const struct sma
 			if (o->process != l->process || o->device != l->device)
 				continue;
 			if (k < i)
-				break; /* was counted with that one */
+				break; /* it was counted with the other one */
 			streams++;
 		}
 		if (l->device == TRACK_HOST || k < d->tracks)
@@ -196,7 +196,7 @@ struct window_fill {
 	const struct small_ask *ask;
 };
 
-/* What limits a kernel, its share of that, how it is known. */
+/* Three cells: what limits a kernel, its share of that limit, how that is known. */
 static void cell_verdict(struct cells *c, uint32_t v)
 {
 	uint32_t limit = rollup_limit(v), how = rollup_how(v);
@@ -309,7 +309,7 @@ struct small_cursor {
 	sqlite3_vtab_cursor base;
 	struct cells cells;
 	size_t row;
-	uint64_t used; /* what the cells were filled for */
+	uint64_t used; /* the columns that the cells were filled for */
 	bool filled;
 };
 
@@ -345,7 +345,7 @@ static int connect(sqlite3 *db, void *aux, int argc, const char *const *argv, sq
 	return SQLITE_OK;
 }
 
-/* The plan is text: columns, then one letter for each condition on time, in their order. */
+/* The plan as text: the columns, then one letter for each condition on time, in order. */
 static int best(sqlite3_vtab *tab, sqlite3_index_info *info)
 {
 	const struct small_table *t = (const struct small_table *)tab;
@@ -410,7 +410,7 @@ static int filter(sqlite3_vtab_cursor *base, int number, const char *text, int a
 			ask.to = v;
 	}
 	cur->row = 0;
-	/* The inner table of a join is asked again for each row of the outer one. */
+	/* The inner table of a join is queried again for each row of the outer one. */
 	if (cur->filled && cur->used == ask.used && !t->def->timed)
 		return SQLITE_OK;
 	cells_fini(&cur->cells);

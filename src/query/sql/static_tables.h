@@ -29,16 +29,16 @@ void cell_list(struct cells *c, const int64_t *v, size_t n);
 void cell_real(struct cells *c, double v);
 void cell_text(struct cells *c, const char *text); /* copied; NULL is NULL */
 void cell_null(struct cells *c);
-void cell_maybe(struct cells *c, bool is, int64_t v); /* is not: NULL */
+void cell_maybe(struct cells *c, bool is, int64_t v); /* NULL unless `is` */
 
-/* A query of a table: columns (bits, by number) and time. */
+/* A query of a table: columns (a bit mask) and time range. */
 struct small_ask {
 	uint64_t used;
 	int64_t from, to;
 };
 
 struct small_def {
-	const char *name, *columns; /* the first column is `ts` where `timed` */
+	const char *name, *columns; /* the first column is `ts` if `timed` */
 	bool timed;
 	int (*fill)(struct cells *c, struct sql_source *src, const struct small_ask *ask);
 };
@@ -46,7 +46,7 @@ struct small_def {
 struct insight;
 struct trace;
 
-/* All of the store analysed. Free both, also after a failure. */
+/* Analyses the whole store. Free both results, even after a failure. */
 int source_insight(struct sql_source *src, struct trace **out, struct insight **in);
 
 int fill_work(struct cells *c, struct sql_source *src, const struct small_ask *ask);

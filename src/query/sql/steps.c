@@ -8,7 +8,7 @@ struct fill_steps {
 	const struct dict *d;
 };
 
-/* process, pid, rank, step: what both tables begin with, behind the time. */
+/* The columns that both tables have after the time: process, pid, rank, step. */
 static void add_who(const struct fill_steps *f, uint32_t process, const struct step_rec *r)
 {
 	uint32_t at = dict_at(&f->d->by_process, process);

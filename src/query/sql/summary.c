@@ -12,7 +12,7 @@
 #include "base/vec.h"
 
 struct sum {
-	uint32_t name, track, kind; /* indices; any track of the device */
+	uint32_t name, track, kind; /* indices; `track` is any track of the device */
 	uint64_t count, total, min, max, bytes;
 	struct sketch sketch;
 };
@@ -23,7 +23,7 @@ struct sums {
 	struct lookup by_key;
 };
 
-/* Tracks of one process and device stand for each other: the first of them. */
+/* Maps each track to the first track of the same process and device. */
 static uint32_t *merge_tracks(const struct dict *d)
 {
 	uint32_t *first = calloc(d->tracks, sizeof(*first));
@@ -106,7 +106,7 @@ static void put(struct cells *c, const struct dict *d, const struct sum *s)
 
 int fill_summary(struct cells *c, struct sql_source *src, const struct small_ask *ask)
 {
-	/* A counter's or mark's duration says nothing. */
+	/* Durations of counters and marks mean nothing. */
 	struct filter f = { .kinds = ~(1u << EVENT_COUNTER | 1u << EVENT_MARK | 1u << EVENT_FLOW |
 				       1u << EVENT_SAMPLE | 1u << EVENT_ALLOC) };
 	uint32_t *track_of = merge_tracks(&src->dict);

@@ -47,20 +47,21 @@ extern const struct col_def col_defs[COLUMNS_N];
 struct sql_source {
 	struct store *st; /* borrowed */
 	struct dict dict;
-	uint64_t memory_bytes; /* what one cursor may hold of events */
+	uint64_t memory_bytes; /* limit for the events of one cursor */
 	uint64_t deadline_ns;  /* CLOCK_MONOTONIC; 0: none */
-	bool declaring;        /* declares columns, which an authorizer takes for writing */
-	int cursors;           /* open: while there are some, the dictionary stays */
+	/* a table is being declared, which the authorizer would refuse as a write */
+	bool declaring;
+	int cursors; /* open cursors; the dictionary stays while there are any */
 };
 
-/* -ETIME when the time is over. */
+/* -ETIME after the deadline. */
 int source_late(const struct sql_source *s);
-/* SQLITE_ERROR with a text for `err`. */
+/* Sets an error text for `err`; returns SQLITE_ERROR. */
 int source_fail(sqlite3_vtab *tab, int err);
 /* sqlite3_declare_vtab(). */
 int source_declare(struct sql_source *s, sqlite3 *db, const char *text);
 int source_disconnect(sqlite3_vtab *tab);
-/* A cursor of that size begins, or one ends; the first one looks for what is new in the store. */
+/* Opens a cursor of that size; closes one. The first cursor looks for new data in the store. */
 int source_cursor(struct sql_source *s, sqlite3_vtab *tab, size_t size, sqlite3_vtab_cursor **out);
 void source_leave(struct sql_source *s);
 
@@ -82,7 +83,7 @@ struct plan {
 	uint64_t used; /* bits of enum col_id */
 	struct {
 		uint8_t col, op;
-		bool in; /* all values of an IN at once */
+		bool in; /* receives all values of an IN at once */
 	} term[PLAN_TERMS];
 	struct {
 		uint8_t col;
@@ -90,7 +91,7 @@ struct plan {
 	} key[PLAN_KEYS];
 	uint8_t terms, keys;
 	bool once;    /* one row of each key is enough */
-	int8_t index; /* the term by which rows are looked up one after the other; -1: none */
+	int8_t index; /* the term that rows are looked up by, repeatedly; -1: none */
 };
 
 int plan_best(sqlite3_vtab *tab, sqlite3_index_info *info);
@@ -98,12 +99,12 @@ int plan_read(struct plan *p, const char *text);
 
 /* --- values --- */
 
-/* Of columns that are a number of the event: a, unless another is named. */
+/* The value of a numeric column; `a` unless the column names another one. */
 int64_t row_value(const struct event_columns *c, size_t i, enum col_id col);
 
-/* Of dictionary columns: false is NULL. */
+/* The value of a dictionary column; false: NULL. */
 bool track_value(const struct dict *d, uint32_t track, enum col_id col, int64_t *out);
-/* Compares two entries; NULL is least. */
+/* Compares two entries; NULL is the smallest. */
 int track_compare(const struct dict *d, uint32_t a, uint32_t b, enum col_id col);
 int name_compare(const struct dict *d, uint32_t a, uint32_t b);
 int class_compare(const struct dict *d, uint32_t a, uint32_t b);
@@ -113,10 +114,10 @@ int class_compare(const struct dict *d, uint32_t a, uint32_t b);
 struct filter {
 	struct store_filter read;
 	uint32_t kinds;
-	uint32_t needs;    /* columns of the event that the tests look at */
+	uint32_t needs;    /* event columns that the conditions need */
 	uint8_t *name_ok;  /* owned, by index; NULL: all */
 	uint8_t *track_ok; /* owned, by index; NULL: all */
-	uint32_t *process; /* owned: of `read` */
+	uint32_t *process; /* owned: the processes in `read` */
 	struct {
 		uint8_t col;
 		int64_t lo, hi;
@@ -140,7 +141,7 @@ struct batch {
 	struct store_scan *scan; /* owned */
 	struct event_columns c;
 	uint64_t blob;
-	size_t n; /* of sel */
+	size_t n; /* number of entries in sel */
 	uint16_t sel[BLOB_EVENTS];
 };
 
@@ -152,15 +153,15 @@ void batch_close(struct batch *b);
 
 struct rowset {
 	size_t n;               /* rows */
-	struct event_columns c; /* points at what is owned below */
-	uint64_t *id;           /* NULL: not asked for */
+	struct event_columns c; /* points into mem */
+	uint64_t *id;           /* NULL: not requested */
 	void *mem;              /* owned */
 };
 
-size_t rowset_bytes(uint32_t cols, bool id); /* of one row */
+size_t rowset_bytes(uint32_t cols, bool id); /* size of one row */
 int rowset_init(struct rowset *r, size_t n, uint32_t cols, bool id);
 void rowset_fini(struct rowset *r);
-/* Event sel[i] of the batch to row at[i]. */
+/* Copies event sel[i] of the batch to row at[i]. */
 void rowset_put(struct rowset *r, const uint32_t *at, const struct batch *b);
 
 static inline uint64_t event_id(uint64_t blob, size_t i)
@@ -176,7 +177,7 @@ struct group_part {
 	struct event_columns c;
 	const uint64_t *id;
 	size_t first, n;
-	uint32_t name, track, kind; /* indices that stand for the key's values */
+	uint32_t name, track, kind; /* indices of the key's values */
 };
 
 int group_new(struct group **out, struct sql_source *src, const struct filter *f,
@@ -188,7 +189,7 @@ bool group_can(const struct dict *d, const uint8_t *cols, int n);
 /* --- rowset.c: found by correlation or start --- */
 
 struct index;
-/* -E2BIG: it would need more memory than allowed. */
+/* -E2BIG: it would exceed the memory limit. */
 int index_new(struct index **out, struct sql_source *src, uint32_t kinds, enum col_id by,
 	      uint32_t cols, bool id);
 /* The rows [*first, *end) whose column is in [lo, hi]. */
@@ -201,7 +202,7 @@ void index_free(struct index *x);
 extern const sqlite3_module event_module; /* client data: struct sql_source */
 extern const sqlite3_module small_module;
 
-const char *small_name(size_t i); /* of the tables of static_tables.c; NULL after the last */
+const char *small_name(size_t i); /* name of a table of static_tables.c; NULL after the last */
 
-/* Makes all tables and views of a source in the schema temp, their names after `prefix`. */
+/* Creates all tables and views of a source in the schema temp; their names begin with `prefix`. */
 int tables_create(sqlite3 *db, struct sql_source *src, const char *prefix, char **why);

@@ -11,7 +11,8 @@
 struct fill_telemetry {
 	struct cells *c;
 	struct series *series; /* owned, by id; metric 0: none */
-	double *last;          /* owned, by id: blocks begin with what is there */
+	/* owned, by id: the last value, which blocks repeat at their begin */
+	double *last;
 	size_t n;
 };
 

@@ -12,9 +12,9 @@
 #include "base/vec.h"
 #include "tile/view.h"
 
-#define LIVE_NS 10000000000ull /* before the last event: what may still change */
+#define LIVE_NS 10000000000ull /* events this close to the last one may still change */
 
-/* What is being collected for one row: a list of events for each track that is below its base. */
+/* Events of one row of tiles, for each track below its base level. */
 struct list {
 	struct piece *piece; /* owned */
 	uint64_t *id;        /* owned */
@@ -23,7 +23,7 @@ struct list {
 
 struct row {
 	struct tile_view *v;
-	uint64_t from, to; /* the tile's time */
+	uint64_t from, to; /* time range of the tile */
 	uint8_t L;
 	struct list *list; /* owned, by track */
 	uint64_t gone;
@@ -35,7 +35,8 @@ static int list_add(struct list *l, const struct piece *p, uint64_t id)
 	    vec_more(&l->id, l->n, sizeof(*l->id)) < 0)
 		return -ENOMEM;
 	l->piece[l->n] = *p;
-	l->piece[l->n].value = p->kind == EVENT_COUNTER ? p->value : l->n; /* to find its id */
+	/* keeps the index, to find the id after sorting */
+	l->piece[l->n].value = p->kind == EVENT_COUNTER ? p->value : l->n;
 	l->id[l->n++] = id;
 	return 0;
 }
@@ -68,7 +69,7 @@ static int collect_block(struct row *r, const struct feed_block *b, const bool *
 	return err < 0 ? err : 0;
 }
 
-/* Is a track of the block's process wanted? */
+/* Whether a track of the block's process is requested. */
 static bool of_wanted(const struct tile_view *v, const struct feed_block *b, const bool *wanted)
 {
 	for (size_t i = 0; i < v->tracks; i++)
@@ -155,7 +156,7 @@ static int cells_of(const struct row *r, const struct list *l, struct cell *cell
 	return err;
 }
 
-/* Gaps are not in the source: those that are kept, as if they were. */
+/* Gaps are not in the source: adds the stored ones as events. */
 static int collect_gaps(struct row *r, const struct view_track *t)
 {
 	size_t at = first_where(i, 0, t->gaps, t->gap[i].end_ns > r->from);
@@ -229,14 +230,14 @@ static int put_cells(struct row *r, struct view_track *t, uint64_t index, struct
 	return t->levels.counter ? wire_samples(out, h, c) : wire_cells(out, h, c);
 }
 
-/* --- all of them --- */
+/* --- a row of tiles --- */
 
-/* The k-th of a row's indices, from its middle outwards. */
+/* Index k of a row, counted from its middle outwards. */
 static uint64_t outwards(uint64_t first, uint64_t last, uint64_t k)
 {
 	uint64_t mid = first + (last - first) / 2;
 
-	/* Right of the middle there are as many as on the left, or one more. */
+	/* The right half has as many as the left one, or one more. */
 	return k & 1 ? mid + k / 2 + 1 : mid - k / 2;
 }
 
@@ -256,7 +257,7 @@ static void row_fini(struct row *r)
 	free(r->list);
 }
 
-/* Tracks of the row from `skip` on. Returns how many tiles were put, or -errno. */
+/* Writes the tiles of a row, from track `skip` on. Returns their number, or -errno. */
 static int put_row(struct row *r, const struct tile_ask *a, uint64_t index, size_t skip,
 		   uint64_t until, bool *wanted, struct tile_answer *out)
 {

@@ -5,7 +5,7 @@
 #include "tile/cell.h"
 #include "tile/tile.h"
 
-/* Digits, and nothing before them; *s stands behind. Too many of them: false. */
+/* Parses digits only; *s points behind them. False: none, or too large. */
 static bool number(const char **s, uint64_t *out)
 {
 	const char *p = *s;

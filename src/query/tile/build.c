@@ -18,7 +18,7 @@
 #include "model/keys.h"
 #include "tile/view.h"
 
-#define WAITING 131072u /* events, before some are handed on */
+#define WAITING 131072u /* events to collect before some are passed on */
 
 int view_piece(struct tile_view *v, const struct event_columns *c, size_t i, struct piece *out)
 {
@@ -41,7 +41,7 @@ int view_piece(struct tile_view *v, const struct event_columns *c, size_t i, str
 	err = view_name(v, c->name[i], kind, &out->name);
 	if (err)
 		return err;
-	/* An unsampled step is marked, so that its GPUs do not look idle. */
+	/* Marks an unsampled step, so that its GPUs do not look idle. */
 	if (kind == EVENT_STEP && out->flags & EVENT_UNSAMPLED)
 		out->name = NAME_UNRECORDED;
 	if (v->name[out->name].mark && kind == EVENT_MARK) {
@@ -52,9 +52,9 @@ int view_piece(struct tile_view *v, const struct event_columns *c, size_t i, str
 	return !(v->name[out->name].aside && kind == EVENT_COUNTER);
 }
 
-/* --- in order --- */
+/* --- sorting --- */
 
-/* Which of two comes first; what is the same in all of these is the same to a track. */
+/* A total order, except for events that a track cannot tell apart. */
 static int order(const void *x, const void *y)
 {
 	const struct piece *a = x, *b = y;
@@ -63,8 +63,10 @@ static int order(const void *x, const void *y)
 	       cmp_num(a->name, b->name) ?: cmp_num(a->kind, b->kind);
 }
 
-/* Sorts what streams that take turns leave: each is a few places away. False: it is not like that,
- * and it is partly sorted. */
+/*
+ * Insertion sort for streams that alternate, where each event is a few places off. False: it is not
+ * like that, and only partly sorted.
+ */
 static bool nearly_sorted(struct sort_key *k, size_t n)
 {
 	size_t moves = 0;
@@ -129,7 +131,7 @@ static int find_group(struct tile_view *v, uint32_t track, uint32_t device, uint
 	return 0;
 }
 
-/* The way of each track that the feed knows. */
+/* Creates the routes of all tracks of the feed. */
 static int make_ways(struct tile_view *v)
 {
 	int err = vec_resize(&v->way, v->feed->tracks + 1, sizeof(*v->way));
@@ -169,7 +171,7 @@ static double value_of(const struct piece *p)
 	return v;
 }
 
-/* The track of causes: there is one where calls that launch are seen. */
+/* Creates the track of causes if there are calls that launch work. */
 static int hand_on_why(struct tile_view *v, const struct piece *p)
 {
 	uint32_t why = v->way[p->track].why;
@@ -203,7 +205,7 @@ static int hand_on(struct tile_view *v, const struct piece *p)
 	return n < 0 ? n : err;
 }
 
-/* All of the group that begins before `until`; the rest stays. */
+/* Passes on the events of the group that begin before `until`; the rest stays. */
 static int hand_on_group(struct tile_view *v, struct group *g, uint64_t until)
 {
 	size_t i = 0;
@@ -220,7 +222,7 @@ static int hand_on_group(struct tile_view *v, struct group *g, uint64_t until)
 	return err;
 }
 
-/* Threads first: their calls launched what the devices do. */
+/* Threads before devices: their calls launched the work. */
 static int hand_on_all(struct tile_view *v, uint64_t until)
 {
 	int err = 0;
@@ -242,7 +244,7 @@ static int by_start(const void *a, const void *b)
 	return cmp_num(x->t0_ns, y->t0_ns) ?: cmp_num(x->id, y->id);
 }
 
-/* Those that reach beyond `from`, by their start. */
+/* The blocks that reach beyond `from`, sorted by start. */
 static int choose_blocks(const struct tile_view *v, uint64_t from, struct feed_block **out,
 			 size_t *n)
 {
@@ -266,7 +268,7 @@ static int read_block(struct tile_view *v, const struct feed_block *b, uint64_t 
 	struct event_columns c;
 	int err = v->feed->get(v->feed, b, false, &c);
 
-	if (err == -ENOENT || err == -EBADMSG) { /* the recorder's cap took it, or damage did */
+	if (err == -ENOENT || err == -EBADMSG) { /* evicted by the recorder's limit, or damaged */
 		v->gone++;
 		return 0;
 	}
@@ -291,7 +293,7 @@ static int read_block(struct tile_view *v, const struct feed_block *b, uint64_t 
 	return err < 0 ? err : 0;
 }
 
-/* All of them were read, or it failed. */
+/* Called when all blocks were read, or reading failed. */
 static int read_end(struct tile_view *v, int err)
 {
 	struct reading *r = &v->reading;
@@ -314,7 +316,7 @@ static int read_end(struct tile_view *v, int err)
 	return err;
 }
 
-/* Until clock_mono_ns() is `until`, but one block at least. 1: there are more. */
+/* Reads until clock_mono_ns() is `until`, but at least one block. 1: there are more. */
 static int read_on(struct tile_view *v, uint64_t until)
 {
 	struct reading *r = &v->reading;
@@ -330,7 +332,7 @@ static int read_on(struct tile_view *v, uint64_t until)
 			r->waiting = 0;
 			for (size_t k = 0; k < v->groups; k++)
 				r->waiting += v->group[k].n;
-			r->waiting /= 2; /* those that stay are looked at again, so not too often */
+			r->waiting /= 2; /* those that stay are sorted again, so do it less often */
 		}
 		if (!err && r->at < r->n && clock_mono_ns() >= until)
 			return 1;
@@ -338,7 +340,7 @@ static int read_on(struct tile_view *v, uint64_t until)
 	return read_end(v, err);
 }
 
-/* Cuts all tracks back to where the new blocks begin; returns from where to read. */
+/* Cuts all tracks back to where the new blocks begin; returns where to read from. */
 static int cut_tracks(struct tile_view *v, uint64_t *from)
 {
 	uint64_t ns = UINT64_MAX;
@@ -362,7 +364,7 @@ static int cut_tracks(struct tile_view *v, uint64_t *from)
 	return err;
 }
 
-/* What came since the last reading, or all: from where it is to be read, and which blocks. */
+/* Prepares to read what is new (at first: everything): the start and the blocks. */
 static int read_begin(struct tile_view *v)
 {
 	struct reading *r = &v->reading;
@@ -381,7 +383,7 @@ static int read_begin(struct tile_view *v)
 	for (size_t i = 0; i < r->n; i++)
 		r->of += r->block[i].events;
 	r->was = v->blocks;
-	v->blocks = blocks; /* below its base a track is read from these */
+	v->blocks = blocks; /* below its base level a track is read from these */
 	return 0;
 }
 

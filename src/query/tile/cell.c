@@ -92,7 +92,7 @@ uint8_t *cells_pack(const struct cell *c, uint32_t *len)
 			p = pack_one(p, &c[i]);
 		}
 	*len = (uint32_t)(p - out);
-	(void)vec_resize(&out, *len, 1); /* gives back what it does not need */
+	(void)vec_resize(&out, *len, 1); /* returns unused memory */
 	return out;
 }
 

@@ -17,14 +17,14 @@
 
 struct cell {
 	uint64_t ns[TILE_CLASSES];
-	uint64_t longest; /* piece of one event in here */
-	uint32_t name;    /* whose it is, + 1; 0: nobody's */
-	uint32_t starts;  /* events that begin in here */
+	uint64_t longest; /* duration of the longest piece of one event */
+	uint32_t name;    /* name of that event, + 1; 0: none */
+	uint32_t starts;  /* events that begin in the cell */
 };
 
 enum { CELL_MIN, CELL_MAX, CELL_SUM };
 
-/* Is anything in it? */
+/* Whether the cell has any data. */
 static inline int cell_used(const struct cell *c)
 {
 	return c->name != 0 || c->starts != 0;
@@ -34,6 +34,6 @@ void cell_add(struct cell *to, const struct cell *c);
 void cell_sample(struct cell *to, double value); /* of a counter */
 void cell_add_samples(struct cell *to, const struct cell *c);
 
-/* The packed form of TILE_CELLS cells: owned by the caller; NULL: no memory. */
+/* Packs TILE_CELLS cells; the caller frees the result. NULL: out of memory. */
 uint8_t *cells_pack(const struct cell *c, uint32_t *len);
 void cells_unpack(struct cell *c, const uint8_t *bytes, size_t len);

@@ -9,7 +9,7 @@
 #include "insight/breakdown.h"
 #include "tile/view.h"
 
-#define LOOK_NS 1000000u /* how far a launch is first looked for; then eight times as far */
+#define LOOK_NS 1000000u /* first search distance for a launch; then eight times as far */
 
 /* --- one event --- */
 
@@ -71,13 +71,13 @@ static int on_step(void *arg, const struct piece *p, uint64_t id)
 
 static const char *shapes_of(struct tile_view *v, const struct event *e)
 {
-	/* Recorded ops alone: an import has no place for them. */
+	/* Only for recorded ops: imports do not store shapes. */
 	if (e->kind != EVENT_OP || v->feed->imported || !(e->a >> 1) || e->a >> 1 >= FEED_IDS)
 		return NULL;
 	return v->feed->text(v->feed, (uint32_t)(e->a >> 1));
 }
 
-/* A gap, shown as a range of its GPU. */
+/* A gap as an event of its GPU. */
 static int gap_event(struct tile_view *v, uint64_t id, struct tile_event *out)
 {
 	uint32_t track = (uint32_t)((id & ~WHY_BIT) >> 32), at = (uint32_t)id;
@@ -149,7 +149,7 @@ struct looking {
 	uint64_t of_id;
 	struct tile_flow *out;
 	size_t n, max;
-	struct piece best; /* of launches and ops */
+	struct piece best; /* best launch or op so far */
 	uint64_t best_id;
 };
 
@@ -176,7 +176,7 @@ static bool on_host(const struct looking *x, const struct piece *p)
 	return x->v->feed->track[p->track].device == TRACK_HOST;
 }
 
-/* Runtime and driver may share an id: the one that launches is meant, else the first. */
+/* Runtime and driver calls may share an id: prefers the one that launches, otherwise the first. */
 static int on_launch(void *arg, const struct piece *p, uint64_t id)
 {
 	struct looking *x = arg;
@@ -216,7 +216,7 @@ static int on_work(void *arg, const struct piece *p, uint64_t id)
 	return x->n == x->max;
 }
 
-/* Looks before the event, or behind it, farther and farther; `x` says what was found. */
+/* Searches before or after the event, farther and farther; the result is in `x`. */
 static int look(struct looking *x, uint32_t process, bool behind, uint64_t until, view_fn *fn)
 {
 	uint64_t near = x->of->start_ns, far = near, step = LOOK_NS;
@@ -237,7 +237,7 @@ static int look(struct looking *x, uint32_t process, bool behind, uint64_t until
 	return err == -ETIMEDOUT || err == 1 ? 0 : err;
 }
 
-/* The op around a call, as a flow to it. */
+/* The op around a call, as a flow to the call. */
 static int flow_of_op(struct looking *x, const struct piece *call, uint64_t id, uint32_t process,
 		      uint64_t until)
 {

@@ -17,8 +17,8 @@
 #include "model/process.h"
 
 #define FEED_BLOCK 10000u
-#define FEED_SHIFT 14u        /* id of an event: block << FEED_SHIFT | place */
-#define FEED_IDS   (1u << 24) /* no source of ours has a higher id of a name, track or process */
+#define FEED_SHIFT 14u        /* id of an event: block << FEED_SHIFT | index */
+#define FEED_IDS   (1u << 24) /* ids of names, tracks and processes are below this */
 
 struct store;
 
@@ -29,9 +29,9 @@ struct feed_block {
 };
 
 struct feed_process {
-	uint32_t id; /* 0: the slot is free */
+	uint32_t id; /* 0: unused */
 	uint32_t pid;
-	int32_t rank; /* or TRACE_NO_RANK */
+	int32_t rank; /* TRACE_NO_RANK: none */
 	char comm[16];
 };
 
@@ -39,36 +39,39 @@ struct feed_track {
 	bool known;
 	uint32_t process; /* index into feed.process[] */
 	uint32_t device;  /* the node's number, or TRACK_HOST */
-	uint64_t stream;  /* or the thread's id */
+	uint64_t stream;  /* for a thread: its id */
 	uint32_t name;
 };
 
 struct feed {
-	struct feed_block *block;     /* owned; those that refresh() adds stand behind */
+	struct feed_block *block;     /* owned; refresh() appends */
 	struct feed_process *process; /* owned */
 	struct feed_track *track;     /* owned, by the source's id */
 	size_t blocks, processes, tracks;
 	size_t cap_block, cap_process, cap_track;
-	uint64_t lost; /* records of its processes */
-	bool imported; /* what is in `a` and `b` of a range is model/trace.h's */
+	uint64_t lost; /* lost records of its processes */
+	bool imported; /* `a` and `b` of a range mean what model/trace.h says */
 
 	/* Adds new blocks, names, tracks and processes. */
 	int (*refresh)(struct feed *f);
-	/* The block's events: start, duration, a, name, corr, track, kind, flags. Good until the next
-	 * get(); `keep`: until some further ones, and cheap to ask for again. -ENOENT: gone. */
+	/*
+	 * The events of a block: start, duration, a, name, corr, track, kind, flags. Valid until
+	 * the next get(); with `keep`, for a few more calls, and cheap to get again. -ENOENT:
+	 * evicted.
+	 */
 	int (*get)(struct feed *f, const struct feed_block *b, bool keep,
 		   struct event_columns *out);
-	/* All of one event. -ENOENT: there is none, or it is gone. */
+	/* One complete event. -ENOENT: it does not exist, or was evicted. */
 	int (*event)(struct feed *f, const struct feed_block *b, uint32_t place, struct event *out);
 	const char *(*text)(struct feed *f, uint32_t name); /* "?": not known */
 	int (*geo)(struct feed *f, uint32_t id, struct geo *out);
 	void (*free)(struct feed *f);
 };
 
-/* `process`: ids of those that are wanted; n is 0: all. The store is borrowed. */
+/* `process`: ids of the requested processes; n 0: all. The store is borrowed. */
 int feed_store(struct feed **out, struct store *st, const uint32_t *process, size_t n);
 
-/* --- for those that feed --- */
+/* --- for implementations --- */
 int feed_add_block(struct feed *f, const struct feed_block *b);
 struct feed_process *feed_add_process(struct feed *f); /* NULL: no memory */
 int feed_set_track(struct feed *f, uint32_t id, const struct feed_track *l);

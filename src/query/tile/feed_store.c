@@ -10,7 +10,7 @@
 #include "store/blob.h"
 #include "store/store.h"
 
-#define KEPT 16u /* blobs as columns: 380 KB each */
+#define KEPT 16u /* cached blobs, as columns: 380 KB each */
 #define COLUMNS_KEPT                                                                       \
 	(EVENT_COL_START | EVENT_COL_DUR | EVENT_COL_A | EVENT_COL_NAME | EVENT_COL_CORR | \
 	 EVENT_COL_TRACK | EVENT_COL_KIND | EVENT_COL_FLAGS)
@@ -29,7 +29,7 @@ struct from_store {
 	struct store *st;         /* borrowed */
 	struct store_scan *scan;  /* owned */
 	struct store_filter want; /* processes, an owned list */
-	uint64_t last;            /* blob that was seen last */
+	uint64_t last;            /* the last blob that was seen */
 	uint64_t clock;
 	struct kept kept[KEPT];
 };
@@ -95,11 +95,11 @@ static int refresh(struct feed *f)
 	f->lost = 0;
 	err = store_each_process(s->st, on_process, s);
 	err = err ? err : store_each_piece(s->st, s->last, on_piece, s);
-	/* After the blobs, so that the tracks of all of them are there. */
+	/* After the blobs, so that all their tracks are known. */
 	return err ? err : store_each_track(s->st, 0, on_track, s);
 }
 
-/* Moves the columns of `from` into memory of the slot's own. */
+/* Copies the columns into memory of the slot. */
 static int keep_columns(struct kept *k, const struct event_columns *from)
 {
 	uint8_t *p;

@@ -9,8 +9,8 @@
 #include "base/order.h"
 #include "base/vec.h"
 
-#define CELLS_FREE   4096u /* no track is made coarser for so few */
-#define CELLS_EVENTS 8u    /* in one in use, at least */
+#define CELLS_FREE   4096u /* up to this many cells a track is never made coarser */
+#define CELLS_EVENTS 8u    /* minimum events per used cell */
 
 static uint64_t shift_right(uint64_t v, unsigned by)
 {
@@ -22,7 +22,7 @@ static struct tile_level *base_of(struct levels *l)
 	return &l->at[l->base / 2];
 }
 
-/* The first whose index, `by` bits coarser, is not below. */
+/* The first slot whose index, shifted right by `by`, is not below `index`. */
 static size_t find(const struct tile_level *lv, uint64_t index, unsigned by)
 {
 	return first_where(i, 0, lv->n, shift_right(lv->slot[i].index, by) >= index);
@@ -38,7 +38,7 @@ static void level_cut(struct levels *l, struct tile_level *lv, size_t n)
 	}
 }
 
-/* Packs the cells as tile `index` of the level, in its place. */
+/* Stores the packed cells as tile `index` of the level. */
 static int put(struct levels *l, struct tile_level *lv, uint64_t index, const struct cell *c)
 {
 	struct level_slot s = { .index = index };
@@ -93,7 +93,7 @@ static int seal_tile(struct levels *l)
 	return err;
 }
 
-/* The tile of a base cell, ready to be filled. NULL: no memory. */
+/* The cell of the tile that is being filled. NULL: out of memory. */
 static struct cell *cell_of(struct levels *l, uint64_t cell)
 {
 	if (l->cell && l->tile != cell >> TILE_SHIFT)
@@ -108,7 +108,8 @@ static struct cell *cell_of(struct levels *l, uint64_t cell)
 		}
 		l->tile = cell >> TILE_SHIFT;
 		if (lv->n &&
-		    lv->slot[lv->n - 1].index == l->tile) { /* of before a cut, or coarser */
+		    /* the tile was stored before a cut, or when the base was finer */
+		    lv->slot[lv->n - 1].index == l->tile) {
 			cells_unpack(l->cell, lv->slot[lv->n - 1].bytes, lv->slot[lv->n - 1].len);
 			l->starts -= lv->slot[lv->n - 1].starts;
 			l->cells -= lv->slot[lv->n - 1].cells;
@@ -118,7 +119,7 @@ static struct cell *cell_of(struct levels *l, uint64_t cell)
 	return &l->cell[cell & (TILE_CELLS - 1)];
 }
 
-/* Makes the level above the base the base. */
+/* Makes the level above the base the new base. */
 static int coarsen(struct levels *l)
 {
 	struct tile_level *old = base_of(l), *lv = old + 1;
@@ -152,7 +153,7 @@ static int coarsen(struct levels *l)
 	return err;
 }
 
-/* Counts base cells as they come into use; too many for what is in them: coarser. */
+/* Counts base cells in use; makes the track coarser if they hold too few events. */
 static void count_cell(struct levels *l, uint64_t cell)
 {
 	if (l->cell_at == cell + 1)
@@ -165,7 +166,7 @@ static void count_cell(struct levels *l, uint64_t cell)
 		l->err = coarsen(l);
 }
 
-/* The cell of a moment, counted and ready; NULL: no memory. Mostly it is that of the last one. */
+/* The cell at a time, counted and ready; NULL: out of memory. Usually the same as last time. */
 static inline struct cell *cell_at(struct levels *l, uint64_t ns)
 {
 	uint64_t cell;
@@ -207,7 +208,7 @@ int levels_add(struct levels *l, uint64_t start, uint64_t end, uint32_t name, ui
 	int err;
 
 	fill_until(&l->fill, start);
-	if (start >= cut) { /* else it was counted before the cut */
+	if (start >= cut) { /* otherwise it was counted before the cut */
 		c = cell_at(l, start);
 		if (c)
 			c->starts++;
@@ -290,7 +291,7 @@ int levels_cut(struct levels *l, uint64_t ns)
 	return l->err;
 }
 
-/* --- asking --- */
+/* --- reading --- */
 
 int levels_get(struct levels *l, uint8_t L, uint64_t index, bool keep, struct cell *c,
 	       struct cell *scratch)
@@ -317,6 +318,6 @@ int levels_get(struct levels *l, uint8_t L, uint64_t index, bool keep, struct ce
 		some |= got;
 	}
 	if (keep && some > 0)
-		put(l, lv, index, c); /* no memory: it is made again */
+		put(l, lv, index, c); /* if it fails, the tile is computed again next time */
 	return some;
 }

@@ -20,7 +20,7 @@ static const uint8_t group_of[CLASSES] = {
 #include "tile/class.tbl.h"
 };
 
-/* One more; its text is known. */
+/* Appends a name whose text is known. */
 static struct name *add(struct tile_view *v, const char *text)
 {
 	struct name *n;
@@ -60,7 +60,7 @@ int view_names_init(struct tile_view *v)
 	n = add(v, "not recorded");
 	if (!n)
 		return -ENOMEM;
-	n->gpu = true; /* so that its class is not that of steps */
+	n->gpu = true; /* so that it does not get the class of steps */
 	n->of_gpu = TILE_OTHER;
 	return 0;
 }

@@ -48,7 +48,7 @@ static void label(const struct tile_view *v, struct view_track *t, const struct 
 	}
 }
 
-/* NO_TRACK: there is no room; UINT32_MAX - 1 is never an index. */
+/* NO_TRACK: the limit is reached. */
 static int make_track(struct tile_view *v, enum tile_kind kind, uint32_t track, uint32_t parent,
 		      uint32_t name, uint32_t *out)
 {
@@ -81,7 +81,7 @@ static int make_track(struct tile_view *v, enum tile_kind kind, uint32_t track, 
 	return 0;
 }
 
-/* A track that several tracks share: that of the process, or of the device. */
+/* A track that several source tracks share: one for the process or the device. */
 static int shared_track(struct tile_view *v, enum tile_kind kind, uint32_t track, uint32_t parent,
 			bool make, uint32_t *out)
 {

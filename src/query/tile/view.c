@@ -81,7 +81,7 @@ int tile_refresh(struct tile_view *v)
 	int err = 0;
 
 	pthread_mutex_lock(&v->lock);
-	if (v->unread) /* what came since is cut in when the rest is there */
+	if (v->unread) /* what is new is added when the rest was read */
 		err = view_build(v, UINT64_MAX);
 	err = err ? err : v->feed->refresh(v->feed);
 	err = err ? err : view_build(v, UINT64_MAX);

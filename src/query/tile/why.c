@@ -17,10 +17,11 @@
 #include "insight/insight.h"
 #include "tile/view.h"
 
-#define CALLS     (1u << 18) /* a power of two */
-#define CALL_WAYS 4u         /* places of one id, a power of two: ids of processes may collide */
-#define GAPS_MAX  524288u    /* of all tracks */
-#define SPANS_OLD 64u        /* of a thread, kept from one turn to the next */
+#define CALLS (1u << 18) /* slots for calls, a power of two */
+/* slots for one id, a power of two: ids of different processes may collide */
+#define CALL_WAYS 4u
+#define GAPS_MAX  524288u /* limit for all tracks together */
+#define SPANS_OLD 64u     /* spans of a thread that are kept from one turn to the next */
 
 struct launch {
 	uint64_t start_ns, end_ns;
@@ -31,20 +32,21 @@ struct launch {
 struct spans {
 	struct insight_span *span; /* owned, by start */
 	size_t n, cap;
-	uint64_t capture; /* of marks: as idle_mark_add() has it */
+	uint64_t capture; /* for marks: state of idle_mark_add() */
 };
 
-/* Also of the thread whose steps count: steps of which nothing was recorded. */
+/* Also the unsampled steps of the thread whose steps count. */
 enum { SPAN_UNSAMPLED = SPAN_KINDS, WHY_SPANS };
 
 struct why {
-	struct map set_up;                /* thread and name of calls that took IDLE_SET_UP_NS */
+	/* thread and name of calls that took longer than IDLE_SET_UP_NS */
+	struct map set_up;
 	struct launch *call;              /* owned, by corr */
 	struct spans (*spans)[WHY_SPANS]; /* owned, by track */
 	size_t tracks;
 	size_t gaps;
-	uint64_t least_ns; /* shorter gaps are not kept */
-	bool unsampled;    /* there are such steps */
+	uint64_t least_ns; /* shorter gaps are dropped */
+	bool unsampled;    /* unsampled steps were seen */
 };
 
 int why_new(struct why **out)
@@ -76,9 +78,9 @@ static uint64_t most(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-/* --- what threads do --- */
+/* --- threads --- */
 
-/* The call with that id, else the oldest of those that it may take the place of. */
+/* The slot of the call with that id, otherwise the oldest slot that it may reuse. */
 static struct launch *call_slot(const struct why *w, uint32_t process, uint32_t corr)
 {
 	struct launch *c = &w->call[(corr + process * 0x9e3779b1u) & (CALLS - CALL_WAYS)];
@@ -107,14 +109,14 @@ static int add_call(struct tile_view *v, const struct piece *p)
 			return -ENOMEM;
 	}
 	c = call_slot(w, process, p->corr);
-	/* Runtime and driver may share an id: the one that launches is meant. */
+	/* Runtime and driver calls may share an id: keeps the one that launches. */
 	if (c->corr == p->corr && c->process == process && c->launches && !launches)
 		return 0;
 	*c = (struct launch){ p->start_ns, p->end_ns, process, p->corr, p->track, launches };
 	return 0;
 }
 
-/* Room for one more of a thread. */
+/* Room for one more span of a thread. */
 static struct spans *room_of(struct why *w, uint32_t track, int kind)
 {
 	struct spans *s;
@@ -132,7 +134,7 @@ static int add_mark(struct tile_view *v, const struct piece *p, enum idle_cause 
 	if (!s)
 		return -ENOMEM;
 	if (s->n && s->span[s->n - 1].start_ns == p->start_ns &&
-	    s->span[s->n - 1].end_ns < p->end_ns) /* the outer one counts */
+	    s->span[s->n - 1].end_ns < p->end_ns) /* only the outer one counts */
 		s->n--;
 	s->n = idle_mark_add(s->span, s->n,
 			     (struct insight_span){ p->start_ns, p->end_ns, 0, (uint8_t)c },
@@ -147,16 +149,16 @@ static int add_span(struct tile_view *v, const struct piece *p, int kind)
 
 	if (!s)
 		return -ENOMEM;
-	if (s->n && s->span[s->n - 1].start_ns == p->start_ns) /* the outer one counts */
+	if (s->n && s->span[s->n - 1].start_ns == p->start_ns) /* only the outer one counts */
 		s->span[s->n - 1].end_ns = most(s->span[s->n - 1].end_ns, p->end_ns);
 	if (p->end_ns == p->start_ns || (s->n && s->span[s->n - 1].end_ns > p->start_ns))
-		return 0; /* nothing, inside of the last one, or read again */
+		return 0; /* empty, inside the last one, or read again */
 	s->span[s->n++] = (struct insight_span){ p->start_ns, p->end_ns, 0, IDLE_SYNC };
 	w->unsampled |= kind == SPAN_UNSAMPLED;
 	return 0;
 }
 
-/* How long it took if it is the first of its name that took long, else 0. */
+/* Its duration if it is the first call of its name that took long, otherwise 0. */
 static uint64_t first_ns(struct why *w, const struct piece *p)
 {
 	uint64_t ns = p->end_ns - p->start_ns;
@@ -184,7 +186,7 @@ int why_host(struct tile_view *v, const struct piece *p)
 	return err;
 }
 
-/* The turn is over: what no gap reaches back to is let go. */
+/* The turn is over: drops spans that no gap can reach back to. */
 void why_turn(struct tile_view *v)
 {
 	for (size_t i = 0; i < v->why->tracks; i++)
@@ -207,7 +209,7 @@ static struct idle_spans spans_of(const struct why *w, uint32_t track, int kind)
 	return s ? (struct idle_spans){ s->span, s->n } : (struct idle_spans){ NULL, 0 };
 }
 
-/* The cause of the longest part of the gap that `after` ends. */
+/* The cause of the longest part of the gap that ends with `after`. */
 static enum idle_cause cause_of(const struct tile_view *v, struct idle_lead *lead, uint64_t from,
 				uint64_t to, const struct piece *after)
 {
@@ -228,7 +230,7 @@ static enum idle_cause cause_of(const struct tile_view *v, struct idle_lead *lea
 	return idle_most(part);
 }
 
-/* Where a gap begins: nothing was recorded of the process's unsampled steps. */
+/* Where the gap begins: after the unsampled steps of the process, in which nothing was recorded. */
 static uint64_t seen_from(const struct tile_view *v, uint32_t process, uint64_t from, uint64_t to)
 {
 	uint64_t seen = from;
@@ -240,7 +242,7 @@ static uint64_t seen_from(const struct tile_view *v, uint32_t process, uint64_t 
 	return seen;
 }
 
-/* Half of the kept ones at least are shorter than twice what is kept: those go. */
+/* Drops gaps below twice the current minimum, which are at least half of all. */
 static void let_go(struct tile_view *v)
 {
 	struct why *w = v->why;

@@ -27,7 +27,7 @@ static uint8_t *put32(uint8_t *p, uint32_t v)
 	return p + sizeof(v);
 }
 
-/* The head, for a body that ends at `end`; then the tile is part of the answer. */
+/* Writes the head for a body that ends at `end` and appends the tile to the answer. */
 static void finish(struct tile_answer *out, const struct tile_head *h, uint8_t *tile,
 		   const uint8_t *end)
 {
@@ -57,7 +57,7 @@ int wire_empty(struct tile_answer *out, const struct tile_head *h)
 	return 0;
 }
 
-/* What is there is seen: no share of something is 0, and none but a whole one is 255. */
+/* Rounds such that 0 means nothing and 255 means all. */
 static uint8_t share(uint64_t ns, uint64_t width)
 {
 	double s = (double)ns / (double)width * FULL;
