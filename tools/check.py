@@ -80,7 +80,12 @@ def failed(tests):
     return [name for name, t in tests.items() if count(t)[1]]
 
 
-def run_again(name, cmd, log, tests):
+def environment(args):
+    """Fuzz targets run for a few seconds, with --all to their last input (tests/fuzz/driver.c)."""
+    return {**os.environ, **ENV, **({"AON_FUZZ_S": "0"} if args.all else {})}
+
+
+def run_again(name, cmd, log, tests, env):
     """The results after what failed was run once more, alone."""
     again = failed(tests)
     if not again or len(again) > AGAIN_MAX:
@@ -88,7 +93,7 @@ def run_again(name, cmd, log, tests):
     log.rename(log.with_name("testlog-first.json"))
     # The log names a test "project:suite / test"; meson test wants the last part.
     words = [n.split(" / ")[-1] for n in again]
-    subprocess.run([*cmd, "--num-processes", "1", *words], env={**os.environ, **ENV})
+    subprocess.run([*cmd, "--num-processes", "1", *words], env=env)
     second = results(log)
     for test in again:
         if test in second and not count(second[test])[1]:
@@ -168,10 +173,10 @@ def run(name, builds, args):
     log = where(name, args.build) / "meson-logs" / "testlog.json"
     log.unlink(missing_ok=True)
     cmd = command(name, args)
-    code = subprocess.run(cmd, env={**os.environ, **ENV}).returncode
+    code = subprocess.run(cmd, env=environment(args)).returncode
     tests = results(log)
     if code and not args.test:
-        tests = run_again(name, cmd, log, tests)
+        tests = run_again(name, cmd, log, tests, environment(args))
         code = bool(failed(tests)) or not tests
     total = [0, 0, 0]
     reasons = collections.Counter()

@@ -7,6 +7,8 @@
  * Deterministic: the same seed and corpus give the same inputs. It is for `make check`, where
  * any compiler will do; `make fuzz` links the same targets with libFuzzer, which is guided by
  * coverage. An input that makes a sanitizer stop is left in the file crash-NAME.
+ *
+ * It ends after AON_FUZZ_S seconds of CPU (4 by default; 0: no limit, as in `make check-all`).
  */
 #include <dirent.h>
 #include <stdint.h>
@@ -14,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #define INPUT_MAX  65536u
 #define CORPUS_MAX 1024u
@@ -170,27 +173,35 @@ static void save_crash(void)
 	fprintf(stderr, "the input is in %s\n", crash_path);
 }
 
+static clock_t cpu_limit(void)
+{
+	const char *s = getenv("AON_FUZZ_S");
+
+	return (clock_t)(s ? atoi(s) : 4) * CLOCKS_PER_SEC;
+}
+
 int main(int argc, char *argv[])
 {
 	static uint8_t buf[INPUT_MAX];
-	unsigned long inputs = 20000;
+	unsigned long inputs = 20000, i = 0;
+	clock_t limit = cpu_limit();
 	const char *name = strrchr(argv[0], '/');
 
 	snprintf(crash_path, sizeof(crash_path), "crash-%s", name ? name + 1 : argv[0]);
-	for (int i = 1; i < argc; i++) {
-		if (!strcmp(argv[i], "-n") && i + 1 < argc)
-			inputs = strtoul(argv[++i], NULL, 10);
-		else if (!strcmp(argv[i], "-s") && i + 1 < argc)
-			rng = strtoull(argv[++i], NULL, 10) | 1;
-		else if (add_path(argv[i]) < 0)
-			return fprintf(stderr, "%s: cannot be read\n", argv[i]), 2;
+	for (int k = 1; k < argc; k++) {
+		if (!strcmp(argv[k], "-n") && k + 1 < argc)
+			inputs = strtoul(argv[++k], NULL, 10);
+		else if (!strcmp(argv[k], "-s") && k + 1 < argc)
+			rng = strtoull(argv[++k], NULL, 10) | 1;
+		else if (add_path(argv[k]) < 0)
+			return fprintf(stderr, "%s: cannot be read\n", argv[k]), 2;
 	}
 	if (!corpus_len)
 		return fprintf(stderr, "usage: %s [-n inputs] [-s seed] CORPUS...\n", argv[0]), 2;
 	__sanitizer_set_death_callback(save_crash);
-	for (size_t i = 0; i < corpus_len; i++)
-		run(corpus[i].data, corpus[i].size);
-	for (unsigned long i = 0; i < inputs; i++) {
+	for (size_t k = 0; k < corpus_len; k++)
+		run(corpus[k].data, corpus[k].size);
+	for (; i < inputs && (!limit || clock() < limit); i++) {
 		const struct input *in = &corpus[below(corpus_len)];
 		size_t size = in->size;
 
@@ -199,8 +210,8 @@ int main(int argc, char *argv[])
 			size = mutate_once(buf, size);
 		run(buf, size);
 	}
-	printf("%zu inputs of the corpus, %lu mutations\n", corpus_len, inputs);
-	for (size_t i = 0; i < corpus_len; i++)
-		free(corpus[i].data);
+	printf("%zu inputs of the corpus, %lu mutations\n", corpus_len, i);
+	for (size_t k = 0; k < corpus_len; k++)
+		free(corpus[k].data);
 	return 0;
 }

@@ -20,9 +20,10 @@ def demo(cache):
 
 
 def demo_on_terminal(cache):
-    """The demo's end on a terminal: what the page answers, and how Ctrl-C ends it."""
+    """The demo's end on a terminal, of the example in C alone: what the page answers, and how Ctrl-C ends it."""
     ours, theirs = pty.openpty()
-    p = subprocess.Popen([ROOT / "tools/demo", BUILD], cwd=ROOT, env={**os.environ, "XDG_CACHE_HOME": str(cache)},
+    env = {**os.environ, "XDG_CACHE_HOME": str(cache), "TORCH_PYTHON": ""}
+    p = subprocess.Popen([ROOT / "tools/demo", BUILD], cwd=ROOT, env=env,
                          stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs, start_new_session=True)
     os.close(theirs)
     out, page = "", None
