@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[3]
@@ -217,6 +218,26 @@ def emitted(proc, timeout=600):
     """Waits for a program of tests/app; its own count of what it emitted."""
     out, err = proc.communicate(timeout=timeout)
     return json.loads(out.strip().splitlines()[-1]) if out.strip() else {"error": err}
+
+
+class Lateness:
+    """How late the machine lets a sleeper run meanwhile, at worst: limits on seconds grow by it."""
+
+    def __enter__(self):
+        self.worst, self.over = 0.0, threading.Event()
+        self.thread = threading.Thread(target=self._look, daemon=True)
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.thread.join()
+
+    def _look(self):
+        last = time.monotonic()
+        while not self.over.wait(0.01):
+            now = time.monotonic()
+            self.worst, last = max(self.worst, now - last - 0.01), now
 
 
 def wait_for(cond, seconds=10.0):
