@@ -49,7 +49,7 @@ static const char *const st_text[STS] = {
 
 /* --- SQLite --- */
 
-int hold_errno(int rc)
+int batch_store_errno(int rc)
 {
 	switch (rc & 0xff) {
 	case SQLITE_FULL:
@@ -67,7 +67,8 @@ int hold_errno(int rc)
 	return -EIO;
 }
 
-sqlite3_stmt *hold_use(struct hold *h, enum st which, const struct hold_arg *args)
+sqlite3_stmt *batch_store_use(struct batch_store *h, enum st which,
+			      const struct batch_store_arg *args)
 {
 	sqlite3_stmt *s = h->st[which];
 
@@ -82,35 +83,35 @@ sqlite3_stmt *hold_use(struct hold *h, enum st which, const struct hold_arg *arg
 	return s;
 }
 
-uint64_t hold_column(sqlite3_stmt *s, int i)
+uint64_t batch_store_column(sqlite3_stmt *s, int i)
 {
 	return (uint64_t)sqlite3_column_int64(s, i);
 }
 
-int hold_run(struct hold *h, enum st which, const struct hold_arg *args)
+int batch_store_run(struct batch_store *h, enum st which, const struct batch_store_arg *args)
 {
-	int rc = sqlite3_step(hold_use(h, which, args));
+	int rc = sqlite3_step(batch_store_use(h, which, args));
 
 	sqlite3_reset(h->st[which]);
 	sqlite3_clear_bindings(h->st[which]); /* the bound values belong to the caller */
-	return AFTER(rc) ? 0 : hold_errno(rc);
+	return AFTER(rc) ? 0 : batch_store_errno(rc);
 }
 
-int hold_begin(struct hold *h)
+int batch_store_begin(struct batch_store *h)
 {
 	pthread_mutex_lock(&h->lock);
-	return hold_run(h, ST_BEGIN, NULL);
+	return batch_store_run(h, ST_BEGIN, NULL);
 }
 
 /*
  * Ends the transaction and releases the lock. After a failed write the state of the disk is
  * unknown: the process must restart and read it again.
  */
-int hold_end(struct hold *h, int err)
+int batch_store_end(struct batch_store *h, int err)
 {
 	if (!err) {
 		fault_point("hold.commit");
-		err = hold_run(h, ST_COMMIT, NULL);
+		err = batch_store_run(h, ST_COMMIT, NULL);
 		fault_point("hold.committed");
 	}
 	for (size_t i = 0; err && i < STS; i++)
@@ -128,7 +129,7 @@ int hold_end(struct hold *h, int err)
 
 /* --- open --- */
 
-static int one_number(struct hold *h, const char *text, uint64_t *out)
+static int one_number(struct batch_store *h, const char *text, uint64_t *out)
 {
 	sqlite3_stmt *s;
 	int rc = sqlite3_prepare_v2(h->db, text, -1, &s, NULL);
@@ -136,12 +137,12 @@ static int one_number(struct hold *h, const char *text, uint64_t *out)
 	if (rc == SQLITE_OK)
 		rc = sqlite3_step(s);
 	if (rc == SQLITE_ROW)
-		*out = hold_column(s, 0);
+		*out = batch_store_column(s, 0);
 	sqlite3_finalize(s);
-	return rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? -ENOENT : hold_errno(rc);
+	return rc == SQLITE_ROW ? 0 : rc == SQLITE_DONE ? -ENOENT : batch_store_errno(rc);
 }
 
-static int make(struct hold *h)
+static int make(struct batch_store *h)
 {
 	char text[160];
 
@@ -153,11 +154,11 @@ static int make(struct hold *h)
 	    sqlite3_exec(h->db, schema, NULL, NULL, NULL) ||
 	    sqlite3_exec(h->db, text, NULL, NULL, NULL) ||
 	    sqlite3_exec(h->db, "COMMIT", NULL, NULL, NULL))
-		return hold_errno(sqlite3_errcode(h->db));
+		return batch_store_errno(sqlite3_errcode(h->db));
 	return 0;
 }
 
-static int open_db(struct hold *h, char why[256])
+static int open_db(struct batch_store *h, char why[256])
 {
 	char path[PATH_MAX + 16];
 	uint64_t tables = 0, version = 0;
@@ -176,7 +177,7 @@ static int open_db(struct hold *h, char why[256])
 			 "PRAGMA synchronous=FULL;PRAGMA cache_size=-8192;PRAGMA mmap_size=0;"
 			 "PRAGMA wal_autocheckpoint=1000;PRAGMA journal_size_limit=16777216",
 			 NULL, NULL, NULL)) {
-		err = hold_errno(sqlite3_errcode(h->db));
+		err = batch_store_errno(sqlite3_errcode(h->db));
 		snprintf(why, 256, "%.180s: %s", path,
 			 err == -EBUSY ? "another relay has it" : sqlite3_errmsg(h->db));
 		return err;
@@ -195,9 +196,9 @@ static int open_db(struct hold *h, char why[256])
 	return err ? err : version == VERSION ? 0 : -EPROTO;
 }
 
-int hold_open(struct hold **out, const char *dir, uint64_t max_bytes, char why[256])
+int batch_store_open(struct batch_store **out, const char *dir, uint64_t max_bytes, char why[256])
 {
-	struct hold *h = calloc(1, sizeof(*h));
+	struct batch_store *h = calloc(1, sizeof(*h));
 	int err;
 
 	if (!h)
@@ -209,18 +210,18 @@ int hold_open(struct hold **out, const char *dir, uint64_t max_bytes, char why[2
 	for (size_t i = 0; !err && i < STS; i++)
 		if (sqlite3_prepare_v3(h->db, st_text[i], -1, SQLITE_PREPARE_PERSISTENT, &h->st[i],
 				       NULL) != SQLITE_OK) {
-			err = hold_errno(sqlite3_errcode(h->db));
+			err = batch_store_errno(sqlite3_errcode(h->db));
 			snprintf(why, 256, "%.128s/hold.db: %s", dir, sqlite3_errmsg(h->db));
 		}
 	if (err) {
-		hold_close(h);
+		batch_store_close(h);
 		return err;
 	}
 	*out = h;
 	return 0;
 }
 
-void hold_close(struct hold *h)
+void batch_store_close(struct batch_store *h)
 {
 	if (!h)
 		return;
@@ -231,25 +232,25 @@ void hold_close(struct hold *h)
 	free(h);
 }
 
-uint64_t hold_id(const struct hold *h)
+uint64_t batch_store_id(const struct batch_store *h)
 {
 	return h->id;
 }
 
 /* --- batches arrive --- */
 
-static int look(struct hold *h, enum st which, uint64_t *const *to, size_t n)
+static int look(struct batch_store *h, enum st which, uint64_t *const *to, size_t n)
 {
-	sqlite3_stmt *s = hold_use(h, which, NULL);
+	sqlite3_stmt *s = batch_store_use(h, which, NULL);
 	int rc = sqlite3_step(s);
 
 	for (size_t i = 0; i < n && rc == SQLITE_ROW; i++)
-		*to[i] = hold_column(s, (int)i);
+		*to[i] = batch_store_column(s, (int)i);
 	sqlite3_reset(s);
-	return rc == SQLITE_ROW ? 0 : hold_errno(rc);
+	return rc == SQLITE_ROW ? 0 : batch_store_errno(rc);
 }
 
-static uint64_t used_bytes(struct hold *h)
+static uint64_t used_bytes(struct batch_store *h)
 {
 	uint64_t pages = 0, unused = 0, *const to[] = { &pages, &unused };
 
@@ -258,7 +259,7 @@ static uint64_t used_bytes(struct hold *h)
 	return (pages - unused) * 4096;
 }
 
-static int check_room(struct hold *h, struct arrival *const *a, size_t n)
+static int check_room(struct batch_store *h, struct arrival *const *a, size_t n)
 {
 	uint64_t more = 0;
 	struct statvfs fs;
@@ -275,9 +276,9 @@ static int check_room(struct hold *h, struct arrival *const *a, size_t n)
 }
 
 /* Whether it is the next batch of its source; fills the answer. */
-static int judge(struct hold *h, struct arrival *a, bool *take)
+static int judge(struct batch_store *h, struct arrival *a, bool *take)
 {
-	sqlite3_stmt *s = hold_use(h, ST_SRC, WITH(N(a->src)));
+	sqlite3_stmt *s = batch_store_use(h, ST_SRC, WITH(N(a->src)));
 	const char *node;
 	int rc;
 
@@ -287,14 +288,14 @@ static int judge(struct hold *h, struct arrival *a, bool *take)
 	a->repeated = false;
 	rc = sqlite3_step(s);
 	if (rc == SQLITE_ROW) {
-		a->last = hold_column(s, 0);
+		a->last = batch_store_column(s, 0);
 		node = (const char *)sqlite3_column_text(s, 1);
 		if (!node || strcmp(node, a->node) != 0)
 			a->result = -EPERM;
 	}
 	sqlite3_reset(s);
 	if (!AFTER(rc))
-		return hold_errno(rc);
+		return batch_store_errno(rc);
 	if (a->result)
 		return 0;
 	if (a->seq <= a->last)
@@ -306,26 +307,27 @@ static int judge(struct hold *h, struct arrival *a, bool *take)
 	return 0;
 }
 
-static int bring(struct hold *h, struct arrival *a, uint64_t now_ns)
+static int bring(struct batch_store *h, struct arrival *a, uint64_t now_ns)
 {
-	int err = hold_run(h, ST_BATCH,
-			   WITH(N(a->src), N(a->seq), T(a->table), N(a->schema), N(a->day),
-				N(a->shard), N(a->rows), N(a->bytes), N(now_ns)));
+	int err = batch_store_run(h, ST_BATCH,
+				  WITH(N(a->src), N(a->seq), T(a->table), N(a->schema), N(a->day),
+				       N(a->shard), N(a->rows), N(a->bytes), N(now_ns)));
 
 	if (!err)
-		err = hold_run(
+		err = batch_store_run(
 			h, ST_BODY,
 			WITH(N((uint64_t)sqlite3_last_insert_rowid(h->db)), B(a->wire, a->len)));
 	if (!err)
-		err = hold_run(h, ST_SRC_SET, WITH(N(a->src), N(a->seq), T(a->node), N(now_ns)));
+		err = batch_store_run(h, ST_SRC_SET,
+				      WITH(N(a->src), N(a->seq), T(a->node), N(now_ns)));
 	if (!err)
 		a->last = a->seq;
 	return err;
 }
 
-int hold_commit(struct hold *h, struct arrival *const *a, size_t n, uint64_t now_ns)
+int batch_store_commit(struct batch_store *h, struct arrival *const *a, size_t n, uint64_t now_ns)
 {
-	int err = hold_begin(h);
+	int err = batch_store_begin(h);
 	bool take;
 
 	if (!err)
@@ -335,14 +337,14 @@ int hold_commit(struct hold *h, struct arrival *const *a, size_t n, uint64_t now
 		if (!err && take)
 			err = bring(h, a[i], now_ns);
 	}
-	return hold_end(h, err);
+	return batch_store_end(h, err);
 }
 
 /* --- numbers --- */
 
-int hold_stat(struct hold *h, struct hold_stat *out)
+int batch_store_stat(struct batch_store *h, struct batch_store_stat *out)
 {
-	struct hold_stat st = { 0 };
+	struct batch_store_stat st = { 0 };
 	uint64_t open_ns = 0, frozen_ns = 0;
 	uint64_t *const open[] = { &st.open_batches, &st.open_rows, &st.open_bytes, &open_ns };
 	uint64_t *const frozen[] = { &st.inserts, &st.insert_rows, &st.insert_bytes, &frozen_ns };
@@ -364,16 +366,16 @@ int hold_stat(struct hold *h, struct hold_stat *out)
 	return err;
 }
 
-int hold_forget(struct hold *h, uint64_t before_ns)
+int batch_store_forget(struct batch_store *h, uint64_t before_ns)
 {
-	int err = hold_begin(h);
+	int err = batch_store_begin(h);
 
 	if (!err)
-		err = hold_run(h, ST_FORGET, WITH(N(before_ns)));
-	return hold_end(h, err);
+		err = batch_store_run(h, ST_FORGET, WITH(N(before_ns)));
+	return batch_store_end(h, err);
 }
 
-uint64_t hold_inserts(struct hold *h)
+uint64_t batch_store_inserts(struct batch_store *h)
 {
 	uint64_t n = 0, *const to[] = { &n };
 

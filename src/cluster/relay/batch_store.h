@@ -25,7 +25,7 @@
 
 #define HOLD_TABLE 16u /* bytes of a table's name */
 
-struct hold;
+struct batch_store;
 
 struct arrival {
 	uint64_t src, seq;
@@ -37,7 +37,7 @@ struct arrival {
 	const char *node; /* borrowed: the sender's name in its certificate */
 	const void *wire; /* borrowed: the bytes as received */
 	size_t len;
-	/* Filled by hold_commit(): */
+	/* Filled by batch_store_commit(): */
 	/* 0; -ESTALE: an earlier batch is missing; -EPERM: the source belongs to another node */
 	int result;
 	bool repeated; /* it had been stored before */
@@ -59,7 +59,7 @@ struct freeze_rules {
 	uint64_t age_ns;           /* an insert is due when its oldest batch has this age */
 };
 
-struct hold_stat {
+struct batch_store_stat {
 	uint64_t open_batches, open_rows, open_bytes;
 	uint64_t inserts, insert_rows, insert_bytes;
 	uint64_t aside, aside_rows;
@@ -70,42 +70,43 @@ struct hold_stat {
 };
 
 /* Opens or makes DIR/hold.db. -errno; `why` then says what is wrong. */
-int hold_open(struct hold **out, const char *dir, uint64_t max_bytes, char why[256]);
-void hold_close(struct hold *h); /* NULL is allowed */
+int batch_store_open(struct batch_store **out, const char *dir, uint64_t max_bytes, char why[256]);
+void batch_store_close(struct batch_store *h); /* NULL is allowed */
 
-uint64_t hold_id(const struct hold *h); /* id of this relay's file */
-uint64_t hold_inserts(struct hold *h);  /* the highest insert number so far */
+uint64_t batch_store_id(const struct batch_store *h); /* id of this relay's file */
+uint64_t batch_store_inserts(struct batch_store *h);  /* the highest insert number so far */
 
 /*
  * Stores them in one transaction. 0: each has its result. -ENOSPC: disk or quota is full, and none
  * was stored. Any other disk error ends the process; the next start reads the file again.
  */
-int hold_commit(struct hold *h, struct arrival *const *a, size_t n, uint64_t now_ns);
+int batch_store_commit(struct batch_store *h, struct arrival *const *a, size_t n, uint64_t now_ns);
 
 /*
  * Freezes the inserts of a shard that are due (with `all`, the others, too). Number of inserts, or
  * -errno.
  */
-int hold_freeze(struct hold *h, uint32_t shard, const struct freeze_rules *r, uint64_t now_ns,
-		bool all);
+int batch_store_freeze(struct batch_store *h, uint32_t shard, const struct freeze_rules *r,
+		       uint64_t now_ns, bool all);
 
 /*
  * The oldest insert of the shard that is not set aside and not for a table in not_tables
  * (",step,node,"); -ENOENT: none.
  */
-int hold_next(struct hold *h, uint32_t shard, const char *not_tables, struct insert *out);
+int batch_store_next(struct batch_store *h, uint32_t shard, const char *not_tables,
+		     struct insert *out);
 
 /* Calls `fn` with its batches as received, in order. A result other than 0 ends it. */
-typedef int hold_fn(void *arg, const void *wire, size_t len);
-int hold_read(struct hold *h, uint64_t insert, hold_fn *fn, void *arg);
+typedef int batch_store_fn(void *arg, const void *wire, size_t len);
+int batch_store_read(struct batch_store *h, uint64_t insert, batch_store_fn *fn, void *arg);
 
-int hold_done(struct hold *h, uint64_t insert);
+int batch_store_done(struct batch_store *h, uint64_t insert);
 /*
  * ClickHouse refused it: each of its batches becomes an insert; a single batch is set aside, and
  * *aside says so.
  */
-int hold_refused(struct hold *h, uint64_t insert, const char *why, bool *aside);
+int batch_store_refused(struct batch_store *h, uint64_t insert, const char *why, bool *aside);
 
-int hold_stat(struct hold *h, struct hold_stat *out);
+int batch_store_stat(struct batch_store *h, struct batch_store_stat *out);
 /* Forgets sources that have been silent since `before_ns`. */
-int hold_forget(struct hold *h, uint64_t before_ns);
+int batch_store_forget(struct batch_store *h, uint64_t before_ns);

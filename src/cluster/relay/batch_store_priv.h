@@ -50,7 +50,7 @@ enum st {
 		STS
 };
 
-struct hold {
+struct batch_store {
 	pthread_mutex_t lock; /* guards db and all statements */
 	sqlite3 *db;
 	sqlite3_stmt *st[STS];
@@ -59,11 +59,11 @@ struct hold {
 };
 
 /* batch_store.c */
-int hold_errno(int rc); /* of SQLite */
-uint64_t hold_column(sqlite3_stmt *s, int i);
+int batch_store_errno(int rc); /* of SQLite */
+uint64_t batch_store_column(sqlite3_stmt *s, int i);
 
 /* The arguments of a statement, borrowed until it is used again. */
-struct hold_arg {
+struct batch_store_arg {
 	enum { HOLD_END, HOLD_NUMBER, HOLD_TEXT, HOLD_BYTES } kind;
 	uint64_t number; /* for bytes: their length */
 	const void *at;
@@ -80,11 +80,12 @@ struct hold_arg {
 	{                         \
 		HOLD_BYTES, n, at \
 	}
-#define WITH(...) ((const struct hold_arg[]){ __VA_ARGS__, { HOLD_END, 0, NULL } })
+#define WITH(...) ((const struct batch_store_arg[]){ __VA_ARGS__, { HOLD_END, 0, NULL } })
 /* Binds the arguments; ready for sqlite3_step(). args may be NULL. */
-sqlite3_stmt *hold_use(struct hold *h, enum st which, const struct hold_arg *args);
+sqlite3_stmt *batch_store_use(struct batch_store *h, enum st which,
+			      const struct batch_store_arg *args);
 /* Runs a statement that returns no rows. */
-int hold_run(struct hold *h, enum st which, const struct hold_arg *args);
+int batch_store_run(struct batch_store *h, enum st which, const struct batch_store_arg *args);
 /* Takes the lock and begins a transaction. */
-int hold_begin(struct hold *h);
-int hold_end(struct hold *h, int err);
+int batch_store_begin(struct batch_store *h);
+int batch_store_end(struct batch_store *h, int err);

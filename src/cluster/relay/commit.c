@@ -64,7 +64,7 @@ static void *committer(void *arg)
 		pthread_mutex_unlock(&r->lock);
 		for (size_t i = 0; i < n; i++)
 			arrival[i] = &group[i]->arrival;
-		err = hold_commit(r->hold, arrival, n, clock_wall_ns());
+		err = batch_store_commit(r->hold, arrival, n, clock_wall_ns());
 		relay_add(r, COUNT_commits, 1);
 		fault_point("relay.ack");
 		pthread_mutex_lock(&r->lock);

@@ -67,7 +67,7 @@ struct relay_request {
 
 struct relay {
 	struct relay_opts o;
-	struct hold *hold;
+	struct batch_store *hold;
 	struct httpd *httpd; /* owned */
 	char address[160];
 	char *cert, *key, *ca;          /* owned: names of the files */

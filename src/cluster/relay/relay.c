@@ -109,8 +109,8 @@ static int make_dir(const char *dir, char why[256])
 /* A batch stays with its shard. If the shard no longer exists, its batches could never be sent. */
 static int check_shards(struct relay *r, char why[256])
 {
-	struct hold_stat st = { 0 };
-	int err = hold_stat(r->hold, &st);
+	struct batch_store_stat st = { 0 };
+	int err = batch_store_stat(r->hold, &st);
 
 	if (err || st.shards <= relay_shards(r))
 		return err;
@@ -138,9 +138,9 @@ int relay_start(struct relay **out, const struct relay_opts *o, char why[256])
 	err = r->node ? orders_new(&r->orders) : -ENOMEM;
 	err = err ? err : make_dir(o->dir, why);
 	err = err ? err : read_files(r, why);
-	err = err ? err : hold_open(&r->hold, o->dir, o->disk_bytes, why);
+	err = err ? err : batch_store_open(&r->hold, o->dir, o->disk_bytes, why);
 	if (!err && clock_wall_ns() > FORGET_NS)
-		hold_forget(r->hold, clock_wall_ns() - FORGET_NS);
+		batch_store_forget(r->hold, clock_wall_ns() - FORGET_NS);
 	err = err ? err : commit_start(r);
 	err = err ? err : check_shards(r, why);
 	if (!err && o->url)
@@ -170,7 +170,7 @@ void relay_stop(struct relay *r)
 	}
 	sender_stop(r->sender);
 	httpd_stop(r->httpd);
-	hold_close(r->hold);
+	batch_store_close(r->hold);
 	orders_free(r->orders);
 	access_fini(&r->access);
 	free(r->node);

@@ -136,7 +136,7 @@ static int assemble(struct shard *h, const struct insert *in)
 	if (err)
 		return err;
 	h->body.len = 0;
-	err = hold_read(h->s->r->hold, in->id, add_batch, h);
+	err = batch_store_read(h->s->r->hold, in->id, add_batch, h);
 	if (!err && h->body.len != in->bytes)
 		err = -EBADMSG;
 	h->head.rows = in->rows;
@@ -151,7 +151,7 @@ static void refused(struct shard *h, const struct insert *in, const char *why)
 	struct relay *r = h->s->r;
 	bool aside = false;
 
-	if (hold_refused(r->hold, in->id, why, &aside) < 0)
+	if (batch_store_refused(r->hold, in->id, why, &aside) < 0)
 		return;
 	relay_add(r, aside ? COUNT_aside : COUNT_insert_splits, 1);
 	log_warn("insert %" PRIu64 " into %s: %s: %s", in->id, in->table,
@@ -164,7 +164,7 @@ static void took(struct shard *h, const struct insert *in)
 
 	fault_point("relay.inserted");
 	/* the disk is full: it is sent again, and ClickHouse recognizes it */
-	if (hold_done(r->hold, in->id) < 0)
+	if (batch_store_done(r->hold, in->id) < 0)
 		return;
 	fault_point("relay.deleted");
 	h->wait_ms = 0;
@@ -184,7 +184,7 @@ static bool send_one(struct shard *h, uint32_t *wait_ms)
 	int err;
 
 	waiting_tables(h, not );
-	if (hold_next(r->hold, h->number, not, &in) < 0)
+	if (batch_store_next(r->hold, h->number, not, &in) < 0)
 		return false;
 	err = assemble(h, &in);
 	if (err == -ENOMEM)
@@ -218,7 +218,8 @@ static void *work(void *arg)
 
 	while (doze(h->s, wait_ms, false)) {
 		wait_ms = 0;
-		hold_freeze(h->s->r->hold, h->number, &h->s->r->o.freeze, clock_wall_ns(), false);
+		batch_store_freeze(h->s->r->hold, h->number, &h->s->r->o.freeze, clock_wall_ns(),
+				   false);
 		if (!send_one(h, &wait_ms) && !doze(h->s, LOOK_MS, true))
 			break;
 	}
@@ -235,8 +236,8 @@ static int start_shard(struct sender *s, uint32_t i, struct net_why *why)
 
 	*h = (struct shard){ .s = s,
 			     .number = i,
-			     .seed = hold_id(s->r->hold) + i,
-			     .tried = hold_inserts(s->r->hold) };
+			     .seed = batch_store_id(s->r->hold) + i,
+			     .tried = batch_store_inserts(s->r->hold) };
 	err = ch_new(&h->ch, s->r->o.url, &o, why);
 	if (err)
 		return err;

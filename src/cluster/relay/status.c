@@ -23,17 +23,17 @@ static const struct {
 	size_t off;
 } gauges[] = {
 	{ "open_batches", "batches that are not in an insert yet",
-	  offsetof(struct hold_stat, open_batches) },
-	{ "open_rows", "rows of these", offsetof(struct hold_stat, open_rows) },
+	  offsetof(struct batch_store_stat, open_batches) },
+	{ "open_rows", "rows of these", offsetof(struct batch_store_stat, open_rows) },
 	{ "inserts_waiting", "inserts that ClickHouse has not taken yet",
-	  offsetof(struct hold_stat, inserts) },
-	{ "insert_rows_waiting", "rows of these", offsetof(struct hold_stat, insert_rows) },
-	{ "aside_kept", "batches set aside", offsetof(struct hold_stat, aside) },
-	{ "disk_bytes", "disk that is in use", offsetof(struct hold_stat, disk_bytes) },
-	{ "sources", "spools that have sent", offsetof(struct hold_stat, sources) },
+	  offsetof(struct batch_store_stat, inserts) },
+	{ "insert_rows_waiting", "rows of these", offsetof(struct batch_store_stat, insert_rows) },
+	{ "aside_kept", "batches set aside", offsetof(struct batch_store_stat, aside) },
+	{ "disk_bytes", "disk that is in use", offsetof(struct batch_store_stat, disk_bytes) },
+	{ "sources", "spools that have sent", offsetof(struct batch_store_stat, sources) },
 };
 
-static uint64_t gauge(const struct hold_stat *st, size_t i)
+static uint64_t gauge(const struct batch_store_stat *st, size_t i)
 {
 	uint64_t v;
 
@@ -41,7 +41,7 @@ static uint64_t gauge(const struct hold_stat *st, size_t i)
 	return v;
 }
 
-static double age_s(const struct hold_stat *st)
+static double age_s(const struct batch_store_stat *st)
 {
 	uint64_t now = clock_wall_ns();
 
@@ -69,14 +69,14 @@ static void put_nodes(struct relay *r, struct json *j)
 
 static char *status_text(struct relay *r, size_t *len)
 {
-	struct hold_stat st = { 0 };
+	struct batch_store_stat st = { 0 };
 	char *text = NULL;
 	FILE *f = open_memstream(&text, len);
 	struct json j;
 
 	if (!f)
 		return NULL;
-	hold_stat(r->hold, &st);
+	batch_store_stat(r->hold, &st);
 	json_init(&j, f);
 	json_open(&j, NULL, '{');
 	json_members(&j, J_STR("schema", "aon.relay/1"), J_STR("version", AON_VERSION),
@@ -114,7 +114,7 @@ enum MHD_Result status_answer(struct relay *r, struct MHD_Connection *c, struct 
 
 enum MHD_Result metrics_answer(struct relay *r, struct MHD_Connection *c, struct relay_request *q)
 {
-	struct hold_stat st = { 0 };
+	struct batch_store_stat st = { 0 };
 	char *text = NULL;
 	size_t len;
 	FILE *f = open_memstream(&text, &len);
@@ -122,7 +122,7 @@ enum MHD_Result metrics_answer(struct relay *r, struct MHD_Connection *c, struct
 	(void)q;
 	if (!f)
 		return MHD_NO;
-	hold_stat(r->hold, &st);
+	batch_store_stat(r->hold, &st);
 	for (size_t i = 0; i < COUNTS; i++)
 		fprintf(f,
 			"# HELP aon_relay_%s_total %s\n# TYPE aon_relay_%s_total counter\n"

@@ -13,20 +13,21 @@ bool metric_is_mask(const struct metric *m)
 	return m->number == 112 || m->number == 40031;
 }
 
-int graph_new(struct graph *c, const struct metric *m, const struct graph_span *span)
+int series_graph_new(struct series_graph *c, const struct metric *m,
+		     const struct series_graph_span *span)
 {
 	struct cell_sum *cell = calloc(span->n, sizeof(*cell));
 
 	if (!cell)
 		return -ENOMEM;
-	*c = (struct graph){ .metric = m, .cell = cell, .value = NAN };
+	*c = (struct series_graph){ .metric = m, .cell = cell, .value = NAN };
 	return 0;
 }
 
-void graph_fini(struct graph *c)
+void series_graph_fini(struct series_graph *c)
 {
 	free(c->cell);
-	*c = (struct graph){ .cell = NULL };
+	*c = (struct series_graph){ .cell = NULL };
 }
 
 static void put_cell(struct cell_sum *s, double v, uint64_t ns, bool mask)
@@ -45,8 +46,8 @@ static void put_cell(struct cell_sum *s, double v, uint64_t ns, bool mask)
 }
 
 /* The value was `v` in [from, to). */
-static void put(struct graph *c, const struct graph_span *span, uint64_t from, uint64_t to,
-		double v)
+static void put(struct series_graph *c, const struct series_graph_span *span, uint64_t from,
+		uint64_t to, double v)
 {
 	uint64_t end = span->from_ns + span->n * span->width_ns;
 
@@ -62,14 +63,15 @@ static void put(struct graph *c, const struct graph_span *span, uint64_t from, u
 	}
 }
 
-static uint64_t poll_ns(const struct graph *c)
+static uint64_t poll_ns(const struct series_graph *c)
 {
 	if (c->between_ns < POLL_NS)
 		return POLL_NS;
 	return c->between_ns < SERIES_BEFORE_NS ? c->between_ns : SERIES_BEFORE_NS;
 }
 
-static void counted(struct graph *c, const struct graph_span *span, uint64_t at, double v)
+static void counted(struct series_graph *c, const struct series_graph_span *span, uint64_t at,
+		    double v)
 {
 	uint64_t since = at - c->since_ns, over;
 
@@ -90,19 +92,20 @@ static void counted(struct graph *c, const struct graph_span *span, uint64_t at,
 }
 
 /* A counter that has not risen for longer than its polling interval has not moved. */
-static void stood(struct graph *c, const struct graph_span *span)
+static void stood(struct series_graph *c, const struct series_graph_span *span)
 {
 	if (!isnan(c->value) && c->seen_ns > c->since_ns + poll_ns(c))
 		put(c, span, c->since_ns, c->seen_ns, 0);
 }
 
-static bool is_counter(const struct graph *c)
+static bool is_counter(const struct series_graph *c)
 {
 	return c->metric->type == METRIC_COUNTER;
 }
 
 /* Two blocks in a row have no gap between them, unless it is longer than the ticks are apart. */
-static void begin(struct graph *c, const struct graph_span *span, const struct telemetry_block *b)
+static void begin(struct series_graph *c, const struct series_graph_span *span,
+		  const struct telemetry_block *b)
 {
 	uint64_t long_ns = b->tick_ns[b->ticks - 1] - b->tick_ns[0],
 		 apart = b->ticks > 1 ? 2 * long_ns / (b->ticks - 1) : 0;
@@ -120,8 +123,8 @@ static void begin(struct graph *c, const struct graph_span *span, const struct t
 	c->value = NAN;
 }
 
-static void change(struct graph *c, const struct graph_span *span, const struct change *x,
-		   uint64_t at, uint64_t until)
+static void change(struct series_graph *c, const struct series_graph_span *span,
+		   const struct change *x, uint64_t at, uint64_t until)
 {
 	if (isnan(x->value)) {
 		if (is_counter(c))
@@ -141,8 +144,8 @@ static void change(struct graph *c, const struct graph_span *span, const struct 
 	c->seen_ns = until;
 }
 
-void graph_block(struct graph *c, const struct graph_span *span, const struct telemetry_block *b,
-		 uint32_t first, uint32_t end)
+void series_graph_block(struct series_graph *c, const struct series_graph_span *span,
+			const struct telemetry_block *b, uint32_t first, uint32_t end)
 {
 	/* A complete block replaces the partial ones, which may have been read before. */
 	if (b->tick_ns[b->ticks - 1] <= c->seen_ns)
@@ -158,7 +161,7 @@ void graph_block(struct graph *c, const struct graph_span *span, const struct te
 	}
 }
 
-void graph_end(struct graph *c, const struct graph_span *span)
+void series_graph_end(struct series_graph *c, const struct series_graph_span *span)
 {
 	if (is_counter(c))
 		stood(c, span);
@@ -180,8 +183,8 @@ static bool alike(const struct cell_sum *a, const struct cell_sum *b)
 	       fabs(mean(a) - mean(b)) <= 1e-9 * fabs(a->max);
 }
 
-void graph_json(struct json *j, const char *key, const struct graph *c,
-		const struct graph_span *span)
+void series_graph_json(struct json *j, const char *key, const struct series_graph *c,
+		       const struct series_graph_span *span)
 {
 	static const struct cell_sum none;
 	const struct cell_sum *had = &none;

@@ -15,7 +15,7 @@
 #include "base/json.h"
 #include "model/telemetry.h"
 
-struct graph_span {
+struct series_graph_span {
 	uint64_t from_ns, width_ns; /* CLOCK_MONOTONIC */
 	uint32_t n;
 };
@@ -25,7 +25,7 @@ struct cell_sum {
 	double ns;            /* time covered by measurements; 0: none */
 };
 
-struct graph {
+struct series_graph {
 	const struct metric *metric; /* NULL: this series was not requested */
 	struct cell_sum *cell;       /* owned: span.n cells */
 	double value;                /* the latest; NAN: none */
@@ -40,13 +40,14 @@ struct graph {
 
 bool metric_is_mask(const struct metric *m);
 /* 0 or -ENOMEM. */
-int graph_new(struct graph *c, const struct metric *m, const struct graph_span *span);
-void graph_fini(struct graph *c);
+int series_graph_new(struct series_graph *c, const struct metric *m,
+		     const struct series_graph_span *span);
+void series_graph_fini(struct series_graph *c);
 /* Blocks are passed in time order; changes `first` to `end` belong to this series. */
-void graph_block(struct graph *c, const struct graph_span *span, const struct telemetry_block *b,
-		 uint32_t first, uint32_t end);
+void series_graph_block(struct series_graph *c, const struct series_graph_span *span,
+			const struct telemetry_block *b, uint32_t first, uint32_t end);
 /* Call it after the last block. */
-void graph_end(struct graph *c, const struct graph_span *span);
+void series_graph_end(struct series_graph *c, const struct series_graph_span *span);
 /* Cells that differ from the previous one: [cell, min, mean, max], or [cell] if it has no data. */
-void graph_json(struct json *j, const char *key, const struct graph *c,
-		const struct graph_span *span);
+void series_graph_json(struct json *j, const char *key, const struct series_graph *c,
+		       const struct series_graph_span *span);

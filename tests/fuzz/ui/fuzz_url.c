@@ -12,19 +12,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct guard g = { .token = "0123456789abcdef", .cookie = "aon_1", .host = "node" };
+	struct auth g = { .token = "0123456789abcdef", .cookie = "aon_1", .host = "node" };
 	char *text = malloc(size + 1), *copy = malloc(size + 1);
-	struct guard_heads h;
+	struct auth_heads h;
 	const char *why;
 	struct url u;
 
 	memcpy(text, data, size);
 	text[size] = '\0';
 	strcpy(copy, text);
-	h = (struct guard_heads){ copy, copy, copy, copy, copy, copy };
-	(void)guard_site(&g, &h, &why);
+	h = (struct auth_heads){ copy, copy, copy, copy, copy, copy };
+	(void)auth_site(&g, &h, &why);
 	h.authorization = size % 2 ? copy : NULL;
-	(void)guard_token(&g, &h);
+	(void)auth_token(&g, &h);
 	if (url_parse(&u, text) == 0) {
 		uint64_t n;
 

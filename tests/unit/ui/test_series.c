@@ -14,8 +14,8 @@ static const struct metric counter = { .number = 30090, .type = METRIC_COUNTER }
 static const struct metric mask = { .number = 112, .type = METRIC_GAUGE };
 
 /* Values at each second from 100 s on, in blocks of `at_once`; as a store tells them. */
-static void play(struct graph *g, const struct graph_span *span, const double *v, uint32_t n,
-		 uint32_t at_once)
+static void play(struct series_graph *g, const struct series_graph_span *span, const double *v,
+		 uint32_t n, uint32_t at_once)
 {
 	for (uint32_t from = 0; from < n; from += at_once) {
 		uint64_t tick[64];
@@ -30,14 +30,14 @@ static void play(struct graph *g, const struct graph_span *span, const double *v
 				change[b.changes++] = (struct change){ 1, b.ticks, v[i] };
 			b.ticks++;
 		}
-		graph_block(g, span, &b, 0, b.changes);
+		series_graph_block(g, span, &b, 0, b.changes);
 	}
-	graph_end(g, span);
+	series_graph_end(g, span);
 }
 
 /* What a gauge was in a cell, second by second. */
-static bool as_played(const struct graph *g, const struct graph_span *span, const double *v,
-		      uint32_t n)
+static bool as_played(const struct series_graph *g, const struct series_graph_span *span,
+		      const double *v, uint32_t n)
 {
 	for (uint32_t c = 0; c < span->n; c++) {
 		double min = INFINITY, max = -INFINITY, ns = 0, sum = 0;
@@ -74,31 +74,31 @@ static void test_gauges(void)
 	srand(7);
 	for (int k = 0; k < 400; k++) {
 		uint32_t n = 2 + (uint32_t)rand() % 60, at_once = 2 + (uint32_t)rand() % 40;
-		struct graph_span span = { .from_ns = (95 + (uint64_t)rand() % 40) * S + 7,
-					   .width_ns = S / 10 + (uint64_t)rand() % (4 * S),
-					   .n = 1 + (uint32_t)rand() % 30 };
-		struct graph g;
+		struct series_graph_span span = { .from_ns = (95 + (uint64_t)rand() % 40) * S + 7,
+						  .width_ns = S / 10 + (uint64_t)rand() % (4 * S),
+						  .n = 1 + (uint32_t)rand() % 30 };
+		struct series_graph g;
 		double v[64];
 
 		for (uint32_t i = 0; i < n; i++)
 			v[i] = rand() % 9 ? (double)(rand() % 4) : NAN;
-		graph_new(&g, &gauge, &span);
+		series_graph_new(&g, &gauge, &span);
 		play(&g, &span, v, n, at_once);
 		wrong += !as_played(&g, &span, v, n);
-		graph_fini(&g);
+		series_graph_fini(&g);
 	}
 	T_OK(!wrong, "a gauge in cells is what it was second by second (%u of 400 are not)", wrong);
 }
 
 static void test_counters(void)
 {
-	struct graph_span span = { .from_ns = 100 * S, .width_ns = S, .n = 60 };
+	struct series_graph_span span = { .from_ns = 100 * S, .width_ns = S, .n = 60 };
 	double v[60], total = 0;
-	struct graph g;
+	struct series_graph g;
 
 	for (int i = 0; i < 60; i++) /* polled every ten seconds */
 		v[i] = 500.0 * (i / 10);
-	graph_new(&g, &counter, &span);
+	series_graph_new(&g, &counter, &span);
 	play(&g, &span, v, 60, 15);
 	for (int i = 0; i < 60; i++)
 		total += g.cell[i].sum / 1e9;
@@ -106,62 +106,62 @@ static void test_counters(void)
 	T_OK(g.cell[5].max == 50 && g.cell[44].min == 50,
 	     "and are spread over the time between polls");
 	T_OK(g.cell[55].ns == 0, "after the last poll nothing is known yet");
-	graph_fini(&g);
+	series_graph_fini(&g);
 
 	for (int i = 0; i < 60; i++)
 		v[i] = i < 40 ? 7 : 8;
-	graph_new(&g, &counter, &span);
+	series_graph_new(&g, &counter, &span);
 	play(&g, &span, v, 60, 60);
 	T_OK(g.cell[10].ns > 0 && g.cell[10].max == 1.0 / 40,
 	     "the first rise since nobody knows when");
-	graph_fini(&g);
+	series_graph_fini(&g);
 
 	for (int i = 0; i < 60; i++)
 		v[i] = i < 2 ? 5 + i : i < 50 ? 6 : 7;
-	graph_new(&g, &counter, &span);
+	series_graph_new(&g, &counter, &span);
 	play(&g, &span, v, 60, 60);
 	T_OK(g.cell[10].ns > 0 && g.cell[10].max == 0 && g.cell[45].max == 1.0 / 15,
 	     "one that stood still has not risen slowly");
-	graph_fini(&g);
+	series_graph_fini(&g);
 
 	for (int i = 0; i < 60; i++)
 		v[i] = i < 30 ? 1000 + i : i - 30;
-	graph_new(&g, &counter, &span);
+	series_graph_new(&g, &counter, &span);
 	play(&g, &span, v, 60, 60);
 	T_OK(g.cell[10].max == 1 && g.cell[35].max == 1 && !(g.cell[29].max > 1) &&
 		     !(g.cell[29].min < 0),
 	     "one that began anew has not fallen");
-	graph_fini(&g);
+	series_graph_fini(&g);
 }
 
 static void test_masks(void)
 {
-	struct graph_span span = { .from_ns = 100 * S, .width_ns = 10 * S, .n = 2 };
+	struct series_graph_span span = { .from_ns = 100 * S, .width_ns = 10 * S, .n = 2 };
 	double v[20] = { 1, 1, 4, 4, 32, 0, 0, 0, 0, 0, 0 };
-	struct graph g;
+	struct series_graph g;
 
-	graph_new(&g, &mask, &span);
+	series_graph_new(&g, &mask, &span);
 	play(&g, &span, v, 20, 20);
 	T_OK(g.cell[0].max == 37 && g.cell[1].max == 0, "of a mask every bit that was set is kept");
-	graph_fini(&g);
+	series_graph_fini(&g);
 }
 
 /* A whole block comes after pieces of it: nothing is twice. */
 static void test_pieces(void)
 {
-	struct graph_span span = { .from_ns = 100 * S, .width_ns = S, .n = 20 };
+	struct series_graph_span span = { .from_ns = 100 * S, .width_ns = S, .n = 20 };
 	double v[20], total = 0;
-	struct graph g;
+	struct series_graph g;
 
 	for (int i = 0; i < 20; i++)
 		v[i] = i;
-	graph_new(&g, &counter, &span);
+	series_graph_new(&g, &counter, &span);
 	play(&g, &span, v, 8, 4);
 	play(&g, &span, v, 20, 20);
 	for (int i = 0; i < 20; i++)
 		total += g.cell[i].sum / 1e9;
 	T_OK(fabs(total - 19) < 1e-6, "what was read in pieces is not counted twice: %g", total);
-	graph_fini(&g);
+	series_graph_fini(&g);
 }
 
 int main(void)

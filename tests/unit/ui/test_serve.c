@@ -110,16 +110,16 @@ static void sites(void)
 		{ "localhost:8080", NULL, "same-site", "cors", 403 },
 		{ "localhost:8080", NULL, "cross-site", "navigate", 0 },
 	};
-	struct guard g = { .host = "node7" };
+	struct auth g = { .host = "node7" };
 	const char *why;
 
 	for (size_t i = 0; i < T_LEN(c); i++) {
-		struct guard_heads h = { .host = c[i].host,
-					 .origin = c[i].origin,
-					 .fetch_site = c[i].site,
-					 .fetch_mode = c[i].mode };
+		struct auth_heads h = { .host = c[i].host,
+					.origin = c[i].origin,
+					.fetch_site = c[i].site,
+					.fetch_mode = c[i].mode };
 
-		T_OK(guard_site(&g, &h, &why) == c[i].status, "host %s, origin %s: %d",
+		T_OK(auth_site(&g, &h, &why) == c[i].status, "host %s, origin %s: %d",
 		     c[i].host ? c[i].host : "none", c[i].origin ? c[i].origin : "none",
 		     c[i].status);
 	}
@@ -127,28 +127,25 @@ static void sites(void)
 
 static void tokens(void)
 {
-	struct guard g = { .token = "0123456789abcdef", .cookie = "aon_80" };
+	struct auth g = { .token = "0123456789abcdef", .cookie = "aon_80" };
 	char fresh[TOKEN_BYTES];
 
-	T_OK(guard_token(&g, &(struct guard_heads){ .authorization = "Bearer 0123456789abcdef" }) &&
-		     guard_token(&g,
-				 &(struct guard_heads){ .cookie = "a=1; aon_80=0123456789abcdef" }),
+	T_OK(auth_token(&g, &(struct auth_heads){ .authorization = "Bearer 0123456789abcdef" }) &&
+		     auth_token(&g,
+				&(struct auth_heads){ .cookie = "a=1; aon_80=0123456789abcdef" }),
 	     "the token is taken from a head or a cookie");
-	T_OK(!guard_token(&g, &(struct guard_heads){ .authorization = "Bearer 0123456789abcde" }) &&
-		     !guard_token(&g, &(struct guard_heads){ .authorization = "Bearer " }) &&
-		     !guard_token(&g,
-				  &(struct guard_heads){ .authorization = "0123456789abcdef" }) &&
-		     !guard_token(&g,
-				  &(struct guard_heads){ .cookie = "aon_81=0123456789abcdef" }) &&
-		     !guard_token(&g,
-				  &(struct guard_heads){ .cookie = "aon_80=0123456789abcdeX" }) &&
-		     !guard_token(&g,
-				  &(struct guard_heads){ .cookie = "xaon_80=0123456789abcdef" }) &&
-		     !guard_token(&g, &(struct guard_heads){ .host = NULL }),
+	T_OK(!auth_token(&g, &(struct auth_heads){ .authorization = "Bearer 0123456789abcde" }) &&
+		     !auth_token(&g, &(struct auth_heads){ .authorization = "Bearer " }) &&
+		     !auth_token(&g, &(struct auth_heads){ .authorization = "0123456789abcdef" }) &&
+		     !auth_token(&g, &(struct auth_heads){ .cookie = "aon_81=0123456789abcdef" }) &&
+		     !auth_token(&g, &(struct auth_heads){ .cookie = "aon_80=0123456789abcdeX" }) &&
+		     !auth_token(&g,
+				 &(struct auth_heads){ .cookie = "xaon_80=0123456789abcdef" }) &&
+		     !auth_token(&g, &(struct auth_heads){ .host = NULL }),
 	     "what is not the token is not taken for it");
-	T_OK(guard_new_token(fresh) == 0 && guard_good_token(fresh) && strlen(fresh) == 48,
+	T_OK(auth_new_token(fresh) == 0 && auth_good_token(fresh) && strlen(fresh) == 48,
 	     "a new token is a good one");
-	T_OK(!guard_good_token("short") && !guard_good_token("with a blank 123456"),
+	T_OK(!auth_good_token("short") && !auth_good_token("with a blank 123456"),
 	     "short ones and others are not");
 }
 

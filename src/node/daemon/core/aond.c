@@ -393,7 +393,7 @@ static int serve(struct aond *d, struct store *st, const uint64_t boot_id[2],
 
 	queue_init(&d->queue, (uint64_t)d->param.queue_mib << 20);
 	alarm_restore(st);
-	err = left_load(&d->left, st, boot_id);
+	err = recovery_load(&d->left, st, boot_id);
 	err = err ? err : plant_init(&d->plant, &d->queue, st, (uint32_t)d->param.names_max);
 	if (err)
 		goto close_store;
@@ -409,8 +409,9 @@ static int serve(struct aond *d, struct store *st, const uint64_t boot_id[2],
 		goto fini_plant;
 	raise_priority(&d->param);
 	if (*d->param.pool_dir.s)
-		left_pools(&d->left, &d->plant, d->param.pool_dir.s, (uint32_t)d->param.rows_max);
-	left_sweep(&d->left, &d->plant);
+		recovery_pools(&d->left, &d->plant, d->param.pool_dir.s,
+			       (uint32_t)d->param.rows_max);
+	recovery_sweep(&d->left, &d->plant);
 	broker_init(&d->broker, &d->loop, st);
 	d->broker.budget = (uint64_t)d->param.subscribe_events;
 	d->broker.roster = &d->roster;
@@ -440,7 +441,7 @@ fini_plant:
 	audit_fini();
 	plant_fini(&d->plant);
 close_store:
-	left_free(&d->left);
+	recovery_free(&d->left);
 	store_close(st);
 	queue_fini(&d->queue);
 	if (err)

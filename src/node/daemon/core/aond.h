@@ -45,7 +45,7 @@ struct aond {
 	struct rundir rundir;
 	struct queue queue;
 	struct plant plant;
-	struct left left;
+	struct recovery left;
 	struct roster roster;
 	struct shed shed;
 	enum shed_level memory; /* what the memory budget sheds */

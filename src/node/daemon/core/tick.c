@@ -228,7 +228,7 @@ void aond_tick(struct aond *d)
 	captures_tick(&d->captures, now);
 	leases_tick(&d->leases, now);
 	if (d->roster.ticks % SWEEP_TICKS == 0)
-		left_sweep(&d->left, &d->plant);
+		recovery_sweep(&d->left, &d->plant);
 	count_max(COUNT_queue_bytes_max,
 		  atomic_load_explicit(&d->queue.bytes, memory_order_relaxed));
 	tick_commit(d, now);

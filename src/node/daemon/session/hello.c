@@ -217,7 +217,7 @@ static uint64_t seed_of(const struct sess *s)
 }
 
 static int start(struct sess *s, const struct aon_msg_hello *m, struct pool *pool,
-		 const struct left_row *left, uint32_t flags)
+		 const struct recovery_row *left, uint32_t flags)
 {
 	struct roster *r = s->roster;
 	struct process row = left ? left->row : (struct process){ 0 };
@@ -285,7 +285,7 @@ static int adopt(struct sess *s, const struct aon_msg_hello *m, int fd)
 	struct roster *r = s->roster;
 	bool trust = *r->param->pool_dir.s && s->peer.uid == geteuid();
 	const struct aon_seg_head *h;
-	struct left_row *left;
+	struct recovery_row *left;
 	struct pool *pool;
 	int err;
 
@@ -305,7 +305,7 @@ static int adopt(struct sess *s, const struct aon_msg_hello *m, int fd)
 	}
 	r->pool_bytes += pool_bytes(pool);
 	count_set(COUNT_pool_bytes, r->pool_bytes);
-	left = left_take(r->left, h->pool_id);
+	left = recovery_take(r->left, h->pool_id);
 	count_add(COUNT_sessions_adopted, 1);
 	err = start(s, m, pool, left, AON_WELCOME_KEEP);
 	free(left);

@@ -20,7 +20,7 @@ static bool same_boot(const uint64_t a[2], const uint64_t b[2])
 	return a[0] == b[0] && a[1] == b[1];
 }
 
-static bool alive(const struct left *l, const uint64_t boot_id[2], uint32_t pid, uint64_t start)
+static bool alive(const struct recovery *l, const uint64_t boot_id[2], uint32_t pid, uint64_t start)
 {
 	uint64_t now;
 
@@ -29,8 +29,8 @@ static bool alive(const struct left *l, const uint64_t boot_id[2], uint32_t pid,
 
 static int keep_row(void *arg, const struct process *p)
 {
-	struct left *l = arg;
-	struct left_row *r;
+	struct recovery *l = arg;
+	struct recovery_row *r;
 
 	/* Closed rows of dead processes are history; all others are somebody's business. */
 	if (!p->connected && !p->account.in_flight && !alive(l, p->boot_id, p->pid, p->pid_start))
@@ -44,16 +44,16 @@ static int keep_row(void *arg, const struct process *p)
 	return 0;
 }
 
-int left_load(struct left *l, struct store *st, const uint64_t boot_id[2])
+int recovery_load(struct recovery *l, struct store *st, const uint64_t boot_id[2])
 {
 	l->first = NULL;
 	memcpy(l->boot_id, boot_id, sizeof(l->boot_id));
 	return store_each_process(st, keep_row, l);
 }
 
-void left_free(struct left *l)
+void recovery_free(struct recovery *l)
 {
-	struct left_row *r;
+	struct recovery_row *r;
 
 	while ((r = l->first)) {
 		l->first = r->next;
@@ -61,9 +61,9 @@ void left_free(struct left *l)
 	}
 }
 
-struct left_row *left_take(struct left *l, const uint64_t pool_id[2])
+struct recovery_row *recovery_take(struct recovery *l, const uint64_t pool_id[2])
 {
-	for (struct left_row **at = &l->first, *r; (r = *at); at = &r->next) {
+	for (struct recovery_row **at = &l->first, *r; (r = *at); at = &r->next) {
 		if (r->row.pool_id[0] != pool_id[0] || r->row.pool_id[1] != pool_id[1])
 			continue;
 		*at = r->next;
@@ -73,9 +73,9 @@ struct left_row *left_take(struct left *l, const uint64_t pool_id[2])
 	return NULL;
 }
 
-void left_sweep(struct left *l, struct plant *pl)
+void recovery_sweep(struct recovery *l, struct plant *pl)
 {
-	for (struct left_row **at = &l->first, *r; (r = *at);) {
+	for (struct recovery_row **at = &l->first, *r; (r = *at);) {
 		struct account *a = &r->row.account;
 
 		if (alive(l, r->row.boot_id, r->row.pid, r->row.pid_start)) {
@@ -94,7 +94,7 @@ void left_sweep(struct left *l, struct plant *pl)
 
 /* --- pools in files --- */
 
-void left_pool_unlink(const char *dir, const uint64_t pool_id[2])
+void recovery_pool_unlink(const char *dir, const uint64_t pool_id[2])
 {
 	char path[512];
 
@@ -103,10 +103,10 @@ void left_pool_unlink(const char *dir, const uint64_t pool_id[2])
 	unlink(path);
 }
 
-static int read_pool(struct left *l, struct plant *pl, struct pool *pool, uint32_t rows_max)
+static int read_pool(struct recovery *l, struct plant *pl, struct pool *pool, uint32_t rows_max)
 {
 	const struct aon_seg_head *h = pool_head(pool);
-	struct left_row *r = left_take(l, h->pool_id);
+	struct recovery_row *r = recovery_take(l, h->pool_id);
 	struct process row = {
 		.pid = h->pid, .pid_start = h->pid_start, .uid = geteuid(), .tier = TIER_FLIGHT
 	};
@@ -138,7 +138,7 @@ done:
 	return err;
 }
 
-static void read_file(struct left *l, struct plant *pl, int dir, const char *name,
+static void read_file(struct recovery *l, struct plant *pl, int dir, const char *name,
 		      uint32_t rows_max)
 {
 	const struct aon_seg_head *h;
@@ -164,7 +164,7 @@ static void read_file(struct left *l, struct plant *pl, int dir, const char *nam
 		unlinkat(dir, name, 0);
 }
 
-void left_pools(struct left *l, struct plant *pl, const char *path, uint32_t rows_max)
+void recovery_pools(struct recovery *l, struct plant *pl, const char *path, uint32_t rows_max)
 {
 	DIR *d = opendir(path);
 	struct dirent *e;

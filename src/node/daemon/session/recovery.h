@@ -13,27 +13,27 @@
 struct store;
 struct plant;
 
-struct left_row {
-	struct left_row *next;
+struct recovery_row {
+	struct recovery_row *next;
 	struct process row;
 };
 
-struct left {
-	struct left_row *first;
+struct recovery {
+	struct recovery_row *first;
 	uint64_t boot_id[2];
 };
 
 /* Before the writer has the store. */
-int left_load(struct left *l, struct store *st, const uint64_t boot_id[2]);
-void left_free(struct left *l);
+int recovery_load(struct recovery *l, struct store *st, const uint64_t boot_id[2]);
+void recovery_free(struct recovery *l);
 
 /* The row of that pool, taken out of the list and the caller's to free(); NULL: none. */
-struct left_row *left_take(struct left *l, const uint64_t pool_id[2]);
+struct recovery_row *recovery_take(struct recovery *l, const uint64_t pool_id[2]);
 
 /* Closes the rows of those that are gone: what was in flight is lost. */
-void left_sweep(struct left *l, struct plant *pl);
+void recovery_sweep(struct recovery *l, struct plant *pl);
 
 /* Reads the pools in `dir` whose processes have ended, then unlinks them. */
-void left_pools(struct left *l, struct plant *pl, const char *dir, uint32_t rows_max);
+void recovery_pools(struct recovery *l, struct plant *pl, const char *dir, uint32_t rows_max);
 /* The name of a pool's file in dir. */
-void left_pool_unlink(const char *dir, const uint64_t pool_id[2]);
+void recovery_pool_unlink(const char *dir, const uint64_t pool_id[2]);

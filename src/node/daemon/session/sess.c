@@ -81,7 +81,7 @@ void sess_end(struct sess *s, bool dead)
 	memcpy(id, st->proc.pool_id, sizeof(id));
 	stream_free(st);
 	if (dead && *r->param->pool_dir.s && s->peer.uid == geteuid())
-		left_pool_unlink(r->param->pool_dir.s, id);
+		recovery_pool_unlink(r->param->pool_dir.s, id);
 	sess_unlink(s);
 }
 

@@ -314,7 +314,7 @@ unsigned roster_room(struct roster *r, pid_t pid, uid_t uid, uint32_t number, ui
 /* --- life --- */
 
 int roster_init(struct roster *r, struct loop *l, struct plant *pl, const struct param *p,
-		struct left *left, int listen_fd)
+		struct recovery *left, int listen_fd)
 {
 	int err;
 

@@ -16,7 +16,7 @@ struct roster {
 	struct loop *loop; /* these borrowed */
 	struct plant *plant;
 	const struct param *param;
-	struct left *left;
+	struct recovery *left;
 	struct admin *admin; /* NULL: no requests here */
 	struct watch listen; /* fd owned */
 	struct watch poll;   /* timerfd, owned */
@@ -45,7 +45,7 @@ struct roster {
 
 /* Owns listen_fd from here on, unless it fails. */
 int roster_init(struct roster *r, struct loop *l, struct plant *pl, const struct param *p,
-		struct left *left, int listen_fd);
+		struct recovery *left, int listen_fd);
 /* Ends all sessions, but leaves gates: processes fill their pools on for the next aond. */
 void roster_fini(struct roster *r);
 

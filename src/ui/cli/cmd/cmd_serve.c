@@ -48,7 +48,7 @@ static int get_token(char token[TOKEN_BYTES], const char *path)
 	if (!f) {
 		if (path && errno != ENOENT)
 			return cli_say(CLI_FAIL, "%s: %s", path, strerror(errno));
-		err = guard_new_token(token);
+		err = auth_new_token(token);
 		if (!err && path)
 			err = write_secret(path, "%s\n", token);
 		return err ? cli_say(CLI_FAIL, "%s: %s", path ? path : "no token", strerror(-err))
@@ -61,7 +61,7 @@ static int get_token(char token[TOKEN_BYTES], const char *path)
 	fclose(f);
 	if (err < 0 || sb.st_mode & 077)
 		return cli_say(CLI_FAIL, "%s: others may read it. Do: chmod 600 %s", path, path);
-	if (!guard_good_token(token))
+	if (!auth_good_token(token))
 		return cli_say(CLI_FAIL, "%s: a token is 16 to 128 letters and digits", path);
 	return CLI_OK;
 }

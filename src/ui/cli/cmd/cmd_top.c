@@ -21,7 +21,7 @@ struct top {
 	const struct opts *o;
 	struct top_look look;
 	struct top_view view;
-	struct screen screen;
+	struct tty screen;
 	bool done;
 	int signal; /* that ends us */
 	int failures;
@@ -29,7 +29,7 @@ struct top {
 
 static void draw(struct top *t)
 {
-	FILE *f = screen_begin(&t->screen, &t->view.rows);
+	FILE *f = tty_begin(&t->screen, &t->view.rows);
 	struct out out;
 
 	if (!f)
@@ -37,7 +37,7 @@ static void draw(struct top *t)
 	out_init(&out, stdout, t->o);
 	out.f = f;
 	top_draw(&t->look, &t->view, &out);
-	screen_end(&t->screen);
+	tty_end(&t->screen);
 }
 
 static void type_filter(struct top_view *v, char key)
@@ -130,11 +130,11 @@ static void on_input(struct top *t, const char *key, size_t n)
 static void on_signal(struct top *t, int sig)
 {
 	if (sig == SIGWINCH || sig == SIGCONT) {
-		screen_forget(&t->screen);
+		tty_forget(&t->screen);
 	} else if (sig == SIGTSTP) {
-		screen_close(&t->screen);
+		tty_close(&t->screen);
 		raise(SIGSTOP);
-		screen_open(&t->screen);
+		tty_open(&t->screen);
 	} else {
 		t->signal = sig;
 		t->done = true;
@@ -179,7 +179,7 @@ static int look_again(struct top *t)
 		top_look_fini(&t->look);
 		t->look = fresh;
 	} else if (t->failures >= FAILURES_MAX) {
-		screen_close(&t->screen);
+		tty_close(&t->screen);
 		if (top_look(&fresh, t->o->val[OPT_STORE], t->o->val[OPT_ALL]) == CLI_OK)
 			top_look_fini(&fresh);
 		return rc;
@@ -215,9 +215,9 @@ static int run_live(struct top *t)
 	fd = signalfd(-1, &set, SFD_CLOEXEC);
 	if (fd < 0)
 		return cli_say(CLI_FAIL, "signalfd: %s. Use --once.", strerror(errno));
-	screen_open(&t->screen);
+	tty_open(&t->screen);
 	rc = live(t, fd);
-	screen_fini(&t->screen);
+	tty_fini(&t->screen);
 	close(fd);
 	sigprocmask(SIG_SETMASK, &old, NULL);
 	if (t->signal && t->signal != SIGINT)

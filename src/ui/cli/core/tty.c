@@ -10,7 +10,7 @@
 #define ENTER "\x1b[?1049h\x1b[?25l\x1b[2J"
 #define LEAVE "\x1b[?25h\x1b[?1049l"
 
-void screen_open(struct screen *s)
+void tty_open(struct tty *s)
 {
 	struct termios raw;
 
@@ -25,10 +25,10 @@ void screen_open(struct screen *s)
 	fputs(ENTER, stdout);
 	fflush(stdout);
 	s->open = true;
-	screen_forget(s);
+	tty_forget(s);
 }
 
-void screen_close(struct screen *s)
+void tty_close(struct tty *s)
 {
 	if (!s->open)
 		return;
@@ -39,19 +39,19 @@ void screen_close(struct screen *s)
 	s->open = false;
 }
 
-void screen_forget(struct screen *s)
+void tty_forget(struct tty *s)
 {
 	free(s->last);
 	s->last = NULL;
 }
 
-void screen_fini(struct screen *s)
+void tty_fini(struct tty *s)
 {
-	screen_close(s);
-	screen_forget(s);
+	tty_close(s);
+	tty_forget(s);
 }
 
-FILE *screen_begin(struct screen *s, size_t *rows)
+FILE *tty_begin(struct tty *s, size_t *rows)
 {
 	struct winsize ws = { 0 };
 
@@ -75,7 +75,7 @@ static const char *next_line(const char **at, size_t *len)
 	return line;
 }
 
-void screen_end(struct screen *s)
+void tty_end(struct tty *s)
 {
 	const char *a, *b, *x, *y;
 	size_t n, m;

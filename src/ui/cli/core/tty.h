@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <termios.h>
 
-struct screen {
+struct tty {
 	bool open;
 	bool keys; /* stdin is a terminal too */
 	struct termios before;
@@ -17,11 +17,11 @@ struct screen {
 	FILE *f;
 };
 
-void screen_open(struct screen *s);
-void screen_close(struct screen *s);  /* the terminal is as it was */
-void screen_forget(struct screen *s); /* the next frame is drawn whole */
-void screen_fini(struct screen *s);
+void tty_open(struct tty *s);
+void tty_close(struct tty *s);  /* the terminal is as it was */
+void tty_forget(struct tty *s); /* the next frame is drawn whole */
+void tty_fini(struct tty *s);
 
-/* A stream to draw a frame to; *rows gets the height. Ended by screen_end(). */
-FILE *screen_begin(struct screen *s, size_t *rows);
-void screen_end(struct screen *s);
+/* A stream to draw a frame to; *rows gets the height. Ended by tty_end(). */
+FILE *tty_begin(struct tty *s, size_t *rows);
+void tty_end(struct tty *s);

@@ -20,7 +20,7 @@ struct watch {
 	struct attach *a;
 	const struct opts *o;
 	const char *command;
-	struct screen screen;
+	struct tty screen;
 	bool live, bar; /* draws a screen; a line of progress */
 	bool done;
 	uint64_t due_ms;
@@ -38,7 +38,7 @@ static void draw_screen(struct watch *w)
 
 	if (trace_seal(a->t) < 0 || insight_new(&in, a->t) < 0)
 		return;
-	f = screen_begin(&w->screen, &rows);
+	f = tty_begin(&w->screen, &rows);
 	if (!f) {
 		insight_free(in);
 		return;
@@ -60,7 +60,7 @@ static void draw_screen(struct watch *w)
 	out_line(&out, OUT_PLAIN, "%s", fmt_clean(clean, sizeof(clean), text, out.ascii));
 	fputc('\n', f);
 	where_table(&out, in, &want, rows > HEAD + 4 ? rows - HEAD : 4);
-	screen_end(&w->screen);
+	tty_end(&w->screen);
 	insight_free(in);
 }
 
@@ -136,11 +136,11 @@ int attach_watch(struct attach *a, const struct opts *o, const char *command)
 	w.live = isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") && !o->val[OPT_JSON];
 	w.bar = !w.live && isatty(STDERR_FILENO);
 	if (w.live)
-		screen_open(&w.screen);
+		tty_open(&w.screen);
 	loop(&w, stop);
 	attach_stop(a);
 	if (w.live)
-		screen_fini(&w.screen);
+		tty_fini(&w.screen);
 	if (w.bar)
 		fputs("\r                                \r", stderr);
 	close(stop);

@@ -37,13 +37,13 @@ struct chosen {
 	struct series s;
 	const struct usual *usual; /* its default metric; NULL: it is not one */
 	int gpu;                   /* index of the NVIDIA GPU; -1: none */
-	struct graph graph;
+	struct series_graph graph;
 };
 
 struct look {
 	struct ask *q;
 	struct json *j;
-	struct graph_span span;
+	struct series_graph_span span;
 	struct chosen *chosen; /* owned, sorted by id */
 	size_t n, left;        /* left: series that did not fit */
 	uint64_t asked[CHOSEN_MOST];
@@ -148,7 +148,7 @@ static int on_series(void *arg, const struct series *s)
 	if (vec_more(&x->chosen, x->n, sizeof(*x->chosen)) < 0)
 		return -ENOMEM;
 	x->chosen[x->n] = (struct chosen){ .s = *s, .usual = usual_of(x, s), .gpu = gpu_of(s) };
-	err = graph_new(&x->chosen[x->n].graph, m, &x->span);
+	err = series_graph_new(&x->chosen[x->n].graph, m, &x->span);
 	x->n += !err;
 	return err;
 }
@@ -184,7 +184,7 @@ static int on_block(void *arg, const struct telemetry_block *b)
 		for (end = i; end < b->changes && b->change[end].series == b->change[i].series;)
 			end++;
 		if (c)
-			graph_block(&c->graph, &x->span, b, i, end);
+			series_graph_block(&c->graph, &x->span, b, i, end);
 	}
 	return 0;
 }
@@ -285,7 +285,7 @@ static void values_json(struct look *x)
 			continue;
 		json_open(x->j, NULL, '{');
 		name_json(x->j, &c->s, c->usual, c->gpu);
-		graph_json(x->j, "points", &c->graph, &x->span);
+		series_graph_json(x->j, "points", &c->graph, &x->span);
 		json_close(x->j);
 	}
 	json_close(x->j);
@@ -337,7 +337,7 @@ static int look_all(struct look *x)
 					   from > SERIES_BEFORE_NS ? from - SERIES_BEFORE_NS : 0,
 					   to + SERIES_BEFORE_NS, on_block, x);
 	for (size_t i = 0; i < x->n && !err; i++)
-		graph_end(&x->chosen[i].graph, &x->span);
+		series_graph_end(&x->chosen[i].graph, &x->span);
 	return err;
 }
 
@@ -356,7 +356,7 @@ int api_telemetry(struct ask *q, struct json *j)
 		json_close(j);
 	}
 	for (size_t i = 0; i < x.n; i++)
-		graph_fini(&x.chosen[i].graph);
+		series_graph_fini(&x.chosen[i].graph);
 	free(x.chosen);
 	return err;
 }

@@ -28,7 +28,7 @@ static bool is_name(const char *host, const char *name)
 	return !*host;
 }
 
-static bool host_ours(const struct guard *g, const char *host)
+static bool host_ours(const struct auth *g, const char *host)
 {
 	static const char *const loopback[] = { "localhost", "127.0.0.1", "[::1]" };
 
@@ -38,7 +38,7 @@ static bool host_ours(const struct guard *g, const char *host)
 	return *g->host && is_name(host, g->host);
 }
 
-int guard_site(const struct guard *g, const struct guard_heads *h, const char **why)
+int auth_site(const struct auth *g, const struct auth_heads *h, const char **why)
 {
 	bool navigation = h->fetch_mode && !strcmp(h->fetch_mode, "navigate");
 
@@ -66,7 +66,7 @@ int guard_site(const struct guard *g, const struct guard_heads *h, const char **
 	return 0;
 }
 
-int guard_change(const struct guard *g, const struct guard_heads *h, const char **why)
+int auth_change(const struct auth *g, const struct auth_heads *h, const char **why)
 {
 	bool same = h->fetch_site && !strcmp(h->fetch_site, "same-origin");
 
@@ -76,7 +76,7 @@ int guard_change(const struct guard *g, const struct guard_heads *h, const char 
 	return 403;
 }
 
-bool guard_same(const char *a, const char *b)
+bool auth_same(const char *a, const char *b)
 {
 	size_t n = strlen(b);
 	uint8_t differ = strlen(a) != n;
@@ -98,7 +98,7 @@ static bool cookie_is(const char *cookies, const char *name, const char *token)
 		if (len > n + 1 && len - n - 1 < sizeof(value) && !strncmp(cookies, name, n) &&
 		    cookies[n] == '=') {
 			snprintf(value, sizeof(value), "%.*s", (int)(len - n - 1), cookies + n + 1);
-			if (guard_same(value, token))
+			if (auth_same(value, token))
 				return true;
 		}
 		cookies += len;
@@ -107,14 +107,14 @@ static bool cookie_is(const char *cookies, const char *name, const char *token)
 	return false;
 }
 
-bool guard_token(const struct guard *g, const struct guard_heads *h)
+bool auth_token(const struct auth *g, const struct auth_heads *h)
 {
 	if (h->authorization && !strncasecmp(h->authorization, "Bearer ", 7))
-		return guard_same(h->authorization + 7, g->token);
+		return auth_same(h->authorization + 7, g->token);
 	return h->cookie && cookie_is(h->cookie, g->cookie, g->token);
 }
 
-bool guard_good_token(const char *token)
+bool auth_good_token(const char *token)
 {
 	size_t n = strlen(token);
 
@@ -126,7 +126,7 @@ bool guard_good_token(const char *token)
 	return true;
 }
 
-int guard_new_token(char token[TOKEN_BYTES])
+int auth_new_token(char token[TOKEN_BYTES])
 {
 	uint8_t random[24];
 

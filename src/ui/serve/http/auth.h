@@ -12,7 +12,7 @@
 
 #define TOKEN_BYTES 129u /* with the NUL */
 
-struct guard {
+struct auth {
 	char token[TOKEN_BYTES];
 	/*
 	 * name of the cookie, different for each port: browsers send cookies to all ports of a host
@@ -23,20 +23,20 @@ struct guard {
 };
 
 /* Headers of the request; NULL: absent. */
-struct guard_heads {
+struct auth_heads {
 	const char *host, *origin, *fetch_site, *fetch_mode, *cookie, *authorization;
 };
 
 /* 0, or the HTTP status to refuse with; *why says what to do. */
-int guard_site(const struct guard *g, const struct guard_heads *h, const char **why);
+int auth_site(const struct auth *g, const struct auth_heads *h, const char **why);
 
 /* The same for requests that change something: they need our own origin or the token as a header. */
-int guard_change(const struct guard *g, const struct guard_heads *h, const char **why);
+int auth_change(const struct auth *g, const struct auth_heads *h, const char **why);
 
-bool guard_token(const struct guard *g, const struct guard_heads *h);
+bool auth_token(const struct auth *g, const struct auth_heads *h);
 /* constant time: it does not reveal where they differ */
-bool guard_same(const char *a, const char *b);
+bool auth_same(const char *a, const char *b);
 
 /* Whether it is 16 to 128 letters, digits, - and _. */
-bool guard_good_token(const char *token);
-int guard_new_token(char token[TOKEN_BYTES]);
+bool auth_good_token(const char *token);
+int auth_new_token(char token[TOKEN_BYTES]);

@@ -85,10 +85,10 @@ static enum MHD_Result enter(struct http *h, struct MHD_Connection *c, const cha
 enum entry { ENTRY_NO, ENTRY_YES, ENTRY_COOKIE };
 
 /* Whether the client may enter. A token in the query is removed from `target`. */
-static enum entry entry_of(const struct http *h, const struct guard_heads *heads, char *target)
+static enum entry entry_of(const struct http *h, const struct auth_heads *heads, char *target)
 {
 	char *query = strchr(target, '?'), *end;
-	enum entry in = h->is_unix || guard_token(&h->guard, heads) ? ENTRY_YES : ENTRY_NO;
+	enum entry in = h->is_unix || auth_token(&h->guard, heads) ? ENTRY_YES : ENTRY_NO;
 	char value[TOKEN_BYTES + 1];
 
 	if (!query || strncmp(query + 1, "token=", 6) != 0)
@@ -99,7 +99,7 @@ static enum entry entry_of(const struct http *h, const struct guard_heads *heads
 		memmove(query + 1, end + 1, strlen(end + 1) + 1);
 	else
 		*query = '\0';
-	return guard_same(value, h->guard.token) ? ENTRY_COOKIE : in;
+	return auth_same(value, h->guard.token) ? ENTRY_COOKIE : in;
 }
 
 static const struct route *open_route(const char *target)
@@ -160,7 +160,7 @@ static enum MHD_Result judge(struct http *h, struct MHD_Connection *c, const cha
 			     struct request *r)
 {
 	char *target = r->http.target;
-	struct guard_heads heads = {
+	struct auth_heads heads = {
 		.host = httpd_header(c, "Host"),
 		.origin = httpd_header(c, "Origin"),
 		.fetch_site = httpd_header(c, "Sec-Fetch-Site"),
@@ -171,12 +171,12 @@ static enum MHD_Result judge(struct http *h, struct MHD_Connection *c, const cha
 	struct viewer who = h->self;
 	const char *why;
 	enum entry in;
-	int status = guard_site(&h->guard, &heads, &why);
+	int status = auth_site(&h->guard, &heads, &why);
 
 	if (status)
 		return refuse(c, status, why, "");
 	if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-		status = guard_change(&h->guard, &heads, &why);
+		status = auth_change(&h->guard, &heads, &why);
 	if (status)
 		return refuse(c, status, why, "");
 	if (has_body(c))
@@ -239,7 +239,7 @@ static int start_ticker(struct http *h)
 static void name_address(struct http *h)
 {
 	const char *ip = httpd_ip(h->httpd), *host = httpd_host(h->httpd);
-	struct guard *g = &h->guard;
+	struct auth *g = &h->guard;
 
 	h->is_unix = g->any_host = *httpd_unix(h->httpd);
 	if (h->is_unix) {

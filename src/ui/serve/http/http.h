@@ -22,7 +22,7 @@ struct serve;
 
 struct serve_opts {
 	const char *listen; /* "127.0.0.1:0", "[::1]:8080", "unix:PATH" */
-	struct guard guard; /* only the token is set; http_start() fills the rest */
+	struct auth guard;  /* only the token is set; http_start() fills the rest */
 };
 
 /* Starts the server on its own threads. -errno: `why` then says what to do. */

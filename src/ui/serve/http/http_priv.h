@@ -60,7 +60,7 @@ struct live_client {
 
 struct http {
 	struct serve *s;
-	struct guard guard;
+	struct auth guard;
 	struct httpd *httpd; /* owned */
 	char address[320];
 	bool is_unix;

@@ -17,12 +17,12 @@ static const struct freeze_rules rules = {
 	.rows = 100, .rows_max = 250, .bytes = 1u << 20, .bytes_max = 1u << 20, .age_ns = 5 * S
 };
 
-static struct hold *open_it(uint64_t max)
+static struct batch_store *open_it(uint64_t max)
 {
-	struct hold *h = NULL;
+	struct batch_store *h = NULL;
 	char why[256] = "";
 
-	if (hold_open(&h, dir, max, why) < 0)
+	if (batch_store_open(&h, dir, max, why) < 0)
 		printf("# %s\n", why);
 	return h;
 }
@@ -42,11 +42,11 @@ static struct arrival a_batch(uint64_t src, uint64_t seq, uint64_t first, const 
 				 .len = strlen(text) };
 }
 
-static int bring(struct hold *h, struct arrival *a, uint64_t now)
+static int bring(struct batch_store *h, struct arrival *a, uint64_t now)
 {
 	struct arrival *one[] = { a };
 
-	return hold_commit(h, one, 1, now);
+	return batch_store_commit(h, one, 1, now);
 }
 
 /* The batches 1, 2 are here. What becomes of the next? */
@@ -70,18 +70,18 @@ static const struct {
 static void test_numbers(void)
 {
 	for (size_t i = 0; i < T_LEN(cases); i++) {
-		struct hold *h = open_it(1u << 30);
+		struct batch_store *h = open_it(1u << 30);
 		struct arrival a = a_batch(7, 1, 1, "one"), b = a_batch(7, 2, 2, "two");
 		struct arrival c = a_batch(cases[i].src, cases[i].seq, cases[i].first, "next");
 		struct arrival *both[] = { &a, &b };
 		char cmd[96];
 
 		c.node = cases[i].node;
-		hold_commit(h, both, 2, 1);
+		batch_store_commit(h, both, 2, 1);
 		T_OK(bring(h, &c, 2) == 0 && c.result == cases[i].result &&
 			     c.repeated == cases[i].repeated && c.last == cases[i].last,
 		     "%s", cases[i].name);
-		hold_close(h);
+		batch_store_close(h);
 		snprintf(cmd, sizeof(cmd), "rm -f %s/hold.db*", dir);
 		if (system(cmd) != 0)
 			printf("# rm failed\n");
@@ -100,11 +100,11 @@ static int add(void *arg, const void *wire, size_t len)
 	return 0;
 }
 
-static void test_inserts(struct hold *h)
+static void test_inserts(struct batch_store *h)
 {
 	struct insert in = { 0 }, again = { 0 };
 	struct text t = { "" }, u = { "" };
-	struct hold_stat st;
+	struct batch_store_stat st;
 	bool aside = true;
 
 	for (uint64_t i = 1; i <= 6; i++) {
@@ -113,37 +113,38 @@ static void test_inserts(struct hold *h)
 		a.day = i == 6 ? 20001 : 20000;
 		bring(h, &a, i * S);
 	}
-	T_OK(hold_freeze(h, 0, &rules, 6 * S, false) == 1, "what is large or old is frozen");
-	T_OK(hold_next(h, 0, "", &in) == 0 && in.rows == 240 && in.batches == 4,
+	T_OK(batch_store_freeze(h, 0, &rules, 6 * S, false) == 1, "what is large or old is frozen");
+	T_OK(batch_store_next(h, 0, "", &in) == 0 && in.rows == 240 && in.batches == 4,
 	     "up to the greatest insert");
-	T_OK(hold_next(h, 1, ",node,", &again) == -ENOENT &&
-		     hold_next(h, 0, ",step,", &again) == -ENOENT,
+	T_OK(batch_store_next(h, 1, ",node,", &again) == -ENOENT &&
+		     batch_store_next(h, 0, ",step,", &again) == -ENOENT,
 	     "another shard, and a table that waits, have none");
-	hold_read(h, in.id, add, &t);
+	batch_store_read(h, in.id, add, &t);
 	struct arrival late = a_batch(1, 7, 7, "late");
 
 	bring(h, &late, 7 * S);
-	hold_read(h, in.id, add, &u);
+	batch_store_read(h, in.id, add, &u);
 	T_OK(!strcmp(t.s, "ABCC") && !strcmp(t.s, u.s), "an insert keeps its bytes");
-	T_OK(hold_refused(h, in.id, "no", &aside) == 0 && !aside &&
-		     hold_next(h, 0, "", &again) == 0 && again.id > in.id,
+	T_OK(batch_store_refused(h, in.id, "no", &aside) == 0 && !aside &&
+		     batch_store_next(h, 0, "", &again) == 0 && again.id > in.id,
 	     "one that is refused is sent batch by batch, under new numbers");
-	hold_done(h, again.id);
-	while (hold_next(h, 0, "", &in) == 0)
+	batch_store_done(h, again.id);
+	while (batch_store_next(h, 0, "", &in) == 0)
 		if (in.batches == 1 && in.rows == 60)
-			hold_refused(h, in.id, "bad row", &aside);
+			batch_store_refused(h, in.id, "bad row", &aside);
 		else
 			break;
-	T_OK(hold_stat(h, &st) == 0 && aside && st.aside == 3 && st.inserts == 0,
+	T_OK(batch_store_stat(h, &st) == 0 && aside && st.aside == 3 && st.inserts == 0,
 	     "what is refused alone is set aside, not sent again");
-	T_OK(hold_freeze(h, 0, &rules, 8 * S, true) == 2 && hold_next(h, 0, "", &in) == 0 &&
-		     in.batches == 2 && hold_done(h, in.id) == 0 && hold_next(h, 0, "", &in) == 0 &&
-		     in.batches == 1 && hold_done(h, in.id) == 0 && hold_stat(h, &st) == 0 &&
-		     !st.open_batches && !st.inserts,
+	T_OK(batch_store_freeze(h, 0, &rules, 8 * S, true) == 2 &&
+		     batch_store_next(h, 0, "", &in) == 0 && in.batches == 2 &&
+		     batch_store_done(h, in.id) == 0 && batch_store_next(h, 0, "", &in) == 0 &&
+		     in.batches == 1 && batch_store_done(h, in.id) == 0 &&
+		     batch_store_stat(h, &st) == 0 && !st.open_batches && !st.inserts,
 	     "each day has its insert, and what was sent is gone");
 }
 
-static void test_full(struct hold *h)
+static void test_full(struct batch_store *h)
 {
 	static char large[300000];
 	struct arrival a = a_batch(3, 1, 1, "x");
@@ -155,9 +156,9 @@ static void test_full(struct hold *h)
 		err = bring(h, &a, 1);
 	T_OK(err == -ENOSPC && a.seq > 2, "a full hold takes nothing more");
 	a.seq--;
-	for (struct insert in; hold_freeze(h, 0, &rules, 9 * S, true) > 0;)
-		while (hold_next(h, 0, "", &in) == 0)
-			hold_done(h, in.id);
+	for (struct insert in; batch_store_freeze(h, 0, &rules, 9 * S, true) > 0;)
+		while (batch_store_next(h, 0, "", &in) == 0)
+			batch_store_done(h, in.id);
 	T_OK(bring(h, &a, 1) == 0 && a.last == a.seq, "and goes on when there is room");
 }
 
@@ -165,7 +166,7 @@ static void test_full(struct hold *h)
 static int die(const char *where, uint64_t src)
 {
 	struct arrival a = a_batch(src, 1, 1, "x");
-	struct hold *h;
+	struct batch_store *h;
 
 	strcpy(dir, where);
 	h = open_it(1u << 30);
@@ -175,7 +176,7 @@ static int die(const char *where, uint64_t src)
 static void test_crash(const char *self)
 {
 	struct arrival a;
-	struct hold *h;
+	struct batch_store *h;
 	int status;
 	pid_t pid;
 
@@ -192,13 +193,13 @@ static void test_crash(const char *self)
 		T_OK(WIFSIGNALED(status) && h && bring(h, &a, 1) == 0 && a.repeated == (i == 1),
 		     "killed %s a commit: %s", i ? "after" : "before",
 		     i ? "it is here once" : "it was not here");
-		hold_close(h);
+		batch_store_close(h);
 	}
 }
 
 int main(int argc, char *argv[])
 {
-	struct hold *h, *other = NULL;
+	struct batch_store *h, *other = NULL;
 	char cmd[96], why[256] = "";
 
 	if (argc == 3 && strlen(argv[1]) < sizeof(dir))
@@ -207,11 +208,11 @@ int main(int argc, char *argv[])
 		return 1;
 	test_numbers();
 	h = open_it(2u << 20);
-	T_OK(hold_open(&other, dir, 1, why) == -EBUSY && strstr(why, "another relay"),
+	T_OK(batch_store_open(&other, dir, 1, why) == -EBUSY && strstr(why, "another relay"),
 	     "two relays do not share a folder");
 	test_inserts(h);
 	test_full(h);
-	hold_close(h);
+	batch_store_close(h);
 	test_crash(argv[0]);
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", dir);
 	return system(cmd) == 0 ? t_done() : 1;
