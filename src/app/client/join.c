@@ -539,8 +539,10 @@ __attribute__((constructor)) static void start(void)
 	look_for_job();
 	c->pool_kib = env_number(AON_ENV_POOL_KIB);
 	c->join_ms = env_number(AON_ENV_JOIN_MS);
-	if (c->join_ms == 0 || c->join_ms > JOIN_MS_MAX)
+	if (c->join_ms == 0)
 		c->join_ms = 1;
+	if (c->join_ms > JOIN_MS_MAX)
+		c->join_ms = JOIN_MS_MAX;
 	c->born_filtered = link_born_filtered();
 	set_state(CLIENT_AWAY);
 	c->rendezvous = link_map_rendezvous(c->run_dir);

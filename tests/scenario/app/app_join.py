@@ -101,6 +101,15 @@ def stopped():
         exact(p, d, "a daemon that was stopped", e)
 
 
+def patient():
+    """AON_JOIN_MS beyond its limit is the limit, a second, and not the default."""
+    with Place() as p, Daemon(p) as d, Lateness() as late:
+        os.kill(d.pid, signal.SIGSTOP)
+        e = told(app(p, "app_pace", "-s", 2, env={"AON_JOIN_MS": 5000}).communicate(timeout=30)[0])
+        os.kill(d.pid, signal.SIGCONT)
+        ok(0.9e9 < e.get("first_ns", 0) < 2e9 + 1e9 * late.worst, "the first emit waits a second for a stopped aond, if it may", e)
+
+
 def cpu_of_children():
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
@@ -124,5 +133,6 @@ late(steps=False, door=True)
 late(steps=True, door=False)
 restarts()
 stopped()
+patient()
 stopped_is_cheap()
 done()
