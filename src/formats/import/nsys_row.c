@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * nsys_row.c - rows of an nsys export as events. One table of tables: which columns each row
- * function gets, in which order. Versions differ in columns (3.13 has no clusters, some exports
+ * nsys_row.c - rows of an nsys export as events. One table of tables, for SQLite and Parquet alike:
+ * which columns each row function gets, in which order. Versions differ in columns (3.13 has no clusters, some exports
  * no NVTX): what is missing reads as NULL, which counts as 0.
  */
 #include <aon/provider.h>
@@ -15,12 +15,12 @@
 
 enum { NVTX_MARK = 34, NVTX_PUSH_POP = 59, NVTX_START_END = 60 };
 
-static int64_t at(sqlite3_stmt *row, int col)
+static int64_t at(const struct cell *row, int col)
 {
-	return sqlite3_column_int64(row, col);
+	return row[col].i;
 }
 
-static uint32_t u32(sqlite3_stmt *row, int col)
+static uint32_t u32(const struct cell *row, int col)
 {
 	int64_t v = at(row, col);
 
@@ -28,17 +28,16 @@ static uint32_t u32(sqlite3_stmt *row, int col)
 }
 
 /* Columns 0 and 1. An end that is NULL or before the start is none. */
-static int time_of(struct nsys *n, sqlite3_stmt *row, struct event *e)
+static int time_of(struct nsys *n, const struct cell *row, struct event *e)
 {
 	int64_t start, end = at(row, 1);
 
-	if (sqlite3_column_type(row, 0) != SQLITE_INTEGER ||
-	    __builtin_add_overflow(at(row, 0), n->bias, &start) || start < 0 ||
-	    start > INT64_MAX / 2)
+	if (row[0].type != CELL_INT || __builtin_add_overflow(at(row, 0), n->bias, &start) ||
+	    start < 0 || start > INT64_MAX / 2)
 		return -EBADMSG;
 	e->start_ns = (uint64_t)start;
-	if (sqlite3_column_type(row, 1) == SQLITE_INTEGER &&
-	    !__builtin_add_overflow(end, n->bias, &end) && end <= INT64_MAX / 2) {
+	if (row[1].type == CELL_INT && !__builtin_add_overflow(end, n->bias, &end) &&
+	    end <= INT64_MAX / 2) {
 		if (end < start)
 			importing_file(n->im)->mended++;
 		e->dur_ns = end > start ? (uint64_t)(end - start) : 0;
@@ -61,7 +60,7 @@ static int64_t device_of(const struct nsys *n, const struct trace_track *l, int6
 }
 
 /* Columns 2 to 6: device, stream, context, globalPid, correlationId. */
-static int on_device(struct nsys *n, sqlite3_stmt *row, struct event *e)
+static int on_device(struct nsys *n, const struct cell *row, struct event *e)
 {
 	struct trace_track l = { .context = u32(row, 4) };
 	int64_t device = at(row, 2), stream = at(row, 3);
@@ -79,7 +78,7 @@ static int on_device(struct nsys *n, sqlite3_stmt *row, struct event *e)
 	return err;
 }
 
-static int on_thread(struct nsys *n, sqlite3_stmt *row, int64_t global, struct event *e)
+static int on_thread(struct nsys *n, const struct cell *row, int64_t global, struct event *e)
 {
 	struct trace_track l = { .device = TRACK_HOST, .stream = (uint64_t)(global & TID_MASK) };
 	int err = time_of(n, row, e);
@@ -94,7 +93,7 @@ static int add(struct nsys *n, const struct event *e, int err)
 	return err ? err : 1;
 }
 
-static int kernel(struct nsys *n, sqlite3_stmt *row)
+static int kernel(struct nsys *n, const struct cell *row)
 {
 	struct event e = { .kind = EVENT_KERNEL };
 	struct geo g = { .grid = { u32(row, 10), u32(row, 11), u32(row, 12) },
@@ -106,15 +105,14 @@ static int kernel(struct nsys *n, sqlite3_stmt *row)
 	int err = on_device(n, row, &e);
 
 	for (int col = 7; col < 10 && !err && !e.name; col++)
-		if (sqlite3_column_type(row, col) == SQLITE_INTEGER)
-			err = nsys_string(n, at(row, col), &e.name);
+		err = nsys_string(n, &row[col], &e.name);
 	err = err ? err : trace_geo(n->t, &g, &geo);
 	e.a = geo;
 	e.b = (uint64_t)at(row, 19) & UINT32_MAX;
 	return add(n, &e, err);
 }
 
-static int graph(struct nsys *n, sqlite3_stmt *row)
+static int graph(struct nsys *n, const struct cell *row)
 {
 	struct event e = { .kind = EVENT_GRAPH };
 	int err = on_device(n, row, &e);
@@ -124,7 +122,7 @@ static int graph(struct nsys *n, sqlite3_stmt *row)
 	return add(n, &e, err);
 }
 
-static int copy(struct nsys *n, sqlite3_stmt *row)
+static int copy(struct nsys *n, const struct cell *row)
 {
 	/* CUpti_ActivityMemcpyKind, then nsys' own for unified memory. */
 	static const struct {
@@ -150,12 +148,12 @@ static int copy(struct nsys *n, sqlite3_stmt *row)
 	e.b = (uint64_t)at(row, 11) & UINT32_MAX;
 	/* 0 is pageable memory, and only the host has it. */
 	for (int col = 9; col < 11; col++)
-		if (sqlite3_column_type(row, col) == SQLITE_INTEGER && at(row, col) == 0)
+		if (row[col].type == CELL_INT && at(row, col) == 0)
 			e.b |= TRACE_PAGEABLE;
 	return add(n, &e, err);
 }
 
-static int set(struct nsys *n, sqlite3_stmt *row)
+static int set(struct nsys *n, const struct cell *row)
 {
 	struct event e = { .kind = EVENT_MEMSET };
 	int err = on_device(n, row, &e);
@@ -166,7 +164,7 @@ static int set(struct nsys *n, sqlite3_stmt *row)
 	return add(n, &e, err);
 }
 
-static int sync(struct nsys *n, sqlite3_stmt *row)
+static int sync(struct nsys *n, const struct cell *row)
 {
 	static const char *const kinds[] = { "Sync", "Event Sync", "Stream Wait Event",
 					     "Stream Sync", "Context Sync" };
@@ -179,43 +177,43 @@ static int sync(struct nsys *n, sqlite3_stmt *row)
 	return add(n, &e, err);
 }
 
-static int call(struct nsys *n, sqlite3_stmt *row)
+static int call(struct nsys *n, const struct cell *row)
 {
 	struct event e = { .kind = EVENT_API, .corr = u32(row, 3) };
 	int err = on_thread(n, row, at(row, 2), &e);
 
-	err = err ? err : nsys_string(n, at(row, 4), &e.name);
+	err = err ? err : nsys_string(n, &row[4], &e.name);
 	if (!err && import_is_sync(trace_text(n->t, e.name), n->t->name[e.name].len))
 		e.kind = EVENT_SYNC;
 	return add(n, &e, err);
 }
 
-static int os_call(struct nsys *n, sqlite3_stmt *row)
+static int os_call(struct nsys *n, const struct cell *row)
 {
 	struct event e = { .kind = EVENT_RANGE, .a = TRACE_OTHER_HOST };
 	int err = on_thread(n, row, at(row, 2), &e);
 
-	err = err ? err : nsys_string(n, at(row, 3), &e.name);
+	err = err ? err : nsys_string(n, &row[3], &e.name);
 	return add(n, &e, err);
 }
 
 /* "aten::mm, seq = 5, op_id = 7, sizes = ..." of PyTorch's emit_nvtx() is an op: its numbers go. */
-static int range_name(struct nsys *n, sqlite3_stmt *row, struct event *e)
+static int range_name(struct nsys *n, const struct cell *row, struct event *e)
 {
-	const char *s = (const char *)sqlite3_column_text(row, 4), *end, *other;
+	const char *s = row[4].s, *end, *other;
 
 	if (!s)
-		return nsys_string(n, at(row, 5), &e->name);
-	end = strstr(s, ", op_id = ");
-	other = strstr(s, ", seq = ");
+		return nsys_string(n, &row[5], &e->name);
+	end = memmem(s, row[4].len, ", op_id = ", 10);
+	other = memmem(s, row[4].len, ", seq = ", 8);
 	if (other && (!end || other < end))
 		end = other;
 	if (end)
 		e->a = TRACE_OP;
-	return trace_name(n->t, s, end ? (size_t)(end - s) : strlen(s), &e->name);
+	return trace_name(n->t, s, end ? (size_t)(end - s) : row[4].len, &e->name);
 }
 
-static int nvtx(struct nsys *n, sqlite3_stmt *row)
+static int nvtx(struct nsys *n, const struct cell *row)
 {
 	struct event e = { .kind = EVENT_RANGE, .a = TRACE_USER };
 	int64_t type = at(row, 3);
@@ -231,7 +229,7 @@ static int nvtx(struct nsys *n, sqlite3_stmt *row)
 	if (type == NVTX_MARK) {
 		e.kind = EVENT_MARK;
 		e.a = 0;
-	} else if (sqlite3_column_type(row, 1) != SQLITE_INTEGER) {
+	} else if (row[1].type != CELL_INT) {
 		e.flags = EVENT_OPEN;
 		e.dur_ns = n->last_ns > (int64_t)e.start_ns ? (uint64_t)n->last_ns - e.start_ns : 0;
 	} else if (import_step(trace_text(n->t, e.name), n->t->name[e.name].len, &step)) {
@@ -241,7 +239,7 @@ static int nvtx(struct nsys *n, sqlite3_stmt *row)
 	return add(n, &e, 0);
 }
 
-static int memory(struct nsys *n, sqlite3_stmt *row)
+static int memory(struct nsys *n, const struct cell *row)
 {
 	struct event e = { .kind = EVENT_ALLOC };
 	int err = on_device(n, row, &e);
@@ -255,22 +253,20 @@ static int memory(struct nsys *n, sqlite3_stmt *row)
 
 /* --- what is no event --- */
 
-static int process(struct nsys *n, sqlite3_stmt *row)
+static int process(struct nsys *n, const struct cell *row)
 {
-	const char *name = (const char *)sqlite3_column_text(row, 2);
-
 	for (size_t i = 0; i < n->processes; i++) {
 		struct trace_process *p = &n->t->process[n->process[i].id];
 
 		if (n->process[i].global != at(row, 0) >> TID_BITS)
 			continue;
 		p->pid = (uint64_t)at(row, 1);
-		return name ? trace_name(n->t, name, strlen(name), &p->name) : 0;
+		return row[2].s ? trace_name(n->t, row[2].s, row[2].len, &p->name) : 0;
 	}
 	return 0; /* of which nothing was recorded */
 }
 
-static int thread_name(struct nsys *n, sqlite3_stmt *row)
+static int thread_name(struct nsys *n, const struct cell *row)
 {
 	int64_t global = at(row, 0);
 
@@ -282,16 +278,14 @@ static int thread_name(struct nsys *n, sqlite3_stmt *row)
 
 			if (l->process == n->process[i].id && l->device == TRACK_HOST &&
 			    l->stream == (uint64_t)(global & TID_MASK))
-				return nsys_string(n, at(row, 1), &l->name);
+				return nsys_string(n, &row[1], &l->name);
 		}
 	}
 	return 0; /* without events */
 }
 
-static int device(struct nsys *n, sqlite3_stmt *row)
+static int device(struct nsys *n, const struct cell *row)
 {
-	const char *name = (const char *)sqlite3_column_text(row, 1);
-
 	for (size_t i = n->first_device; i < n->t->devices; i++) {
 		struct trace_device *d = &n->t->device[i];
 
@@ -299,13 +293,13 @@ static int device(struct nsys *n, sqlite3_stmt *row)
 			continue;
 		d->sms = u32(row, 2);
 		d->memory_bytes = at(row, 3) > 0 ? (uint64_t)at(row, 3) : 0;
-		if (name && trace_name(n->t, name, strlen(name), &d->name) < 0)
+		if (row[1].s && trace_name(n->t, row[1].s, row[1].len, &d->name) < 0)
 			return -ENOMEM;
 	}
 	return 0;
 }
 
-static int session(struct nsys *n, sqlite3_stmt *row)
+static int session(struct nsys *n, const struct cell *row)
 {
 	importing_file(n->im)->wall_offset_ns = at(row, 0) - n->bias;
 	return 0;
