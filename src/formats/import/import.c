@@ -63,9 +63,12 @@ static bool is_address(const char *s)
 static int32_t rank_of_name(const char *path)
 {
 	static const char *const words[] = { "rank", "worker" };
-	const char *name = strrchr(path, '/'), *p;
+	const char *name = path + strlen(path), *p;
 
-	name = name ? name + 1 : path;
+	while (name > path && name[-1] == '/') /* of a folder */
+		name--;
+	while (name > path && name[-1] != '/')
+		name--;
 	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
 		for (p = strcasestr(name, words[i]); p; p = strcasestr(p + 1, words[i])) {
 			const char *q = p + strlen(words[i]);
@@ -93,6 +96,8 @@ enum form {
 	FORM_XPLANE,
 	FORM_PERFETTO,
 	FORM_PARQUET,
+	FORM_NSYS_TABLE,
+	FORM_ARROW,
 };
 
 /* The first key of the object, or of the first object of the array, at s. */
@@ -125,7 +130,9 @@ static enum form form_of(const char *s, size_t len, const char *path)
 	if (len >= 16 && !memcmp(s, "SQLite format 3", 16))
 		return FORM_SQLITE;
 	if (len >= 4 && !memcmp(s, "PAR1", 4))
-		return FORM_PARQUET;
+		return nsys_is_table(path) ? FORM_NSYS_TABLE : FORM_PARQUET;
+	if (len >= 6 && !memcmp(s, "ARROW1", 6))
+		return FORM_ARROW;
 	if (perfetto_is(s, len))
 		return FORM_PERFETTO;
 	if ((n > 3 && !strcmp(path + n - 3, ".pb")) || (n > 6 && !strcmp(path + n - 6, ".pb.gz")))
@@ -148,9 +155,12 @@ static int refuse(const struct importing *im, enum form form)
 		[FORM_PROTON] =
 			"not a trace: sums of Triton's Proton, which have no times; record with "
 			"proton.start(NAME, data=\"trace\") and give aon NAME.chrome_trace",
-		[FORM_PARQUET] =
-			"a parquet file, which aon does not read; export the nsys report as "
-			"SQLite: nsys export --type sqlite REPORT.nsys-rep",
+		[FORM_PARQUET] = "a parquet file that is no table of an nsys export; aon reads the "
+				 "folder that this makes: nsys export --type parquetdir "
+				 "REPORT.nsys-rep",
+		[FORM_NSYS_TABLE] = "one table of an nsys export; give aon its whole folder",
+		[FORM_ARROW] = "an Arrow file, which aon does not read; export the nsys report as: "
+			       "nsys export --type parquetdir REPORT.nsys-rep",
 		[FORM_NONE] = "not a trace (expected Chrome or Kineto JSON, an nsys sqlite export, "
 			      "rocprofv3's JSON or rocpd, a Perfetto trace, or XPlane)",
 	};
@@ -234,6 +244,31 @@ int import_bytes(struct trace *t, const char *path, const void *bytes, size_t le
 	return import_opened(im, src, err, false);
 }
 
+/* The tables of an nsys export are one trace. */
+static int import_tables(struct trace *t, const char *path, const struct import_opts *o,
+			 struct import_why *why)
+{
+	struct importing im = { .t = t, .path = path, .o = o, .why = why };
+	int err = trace_file_add(t, path, &im.file);
+
+	if (err < 0)
+		return import_say(why, err, "%s: %s", path, strerror(-err));
+	return settle(t, &im, nsys_import_folder(&im));
+}
+
+/* A file, or a folder that is one trace. -EMEDIUMTYPE: neither. */
+static int import_entry(struct trace *t, const char *path, const struct import_opts *o,
+			struct import_why *why)
+{
+	struct stat sb;
+
+	if (!stat(path, &sb) && S_ISREG(sb.st_mode) && !nsys_is_table(path))
+		return import_file(t, path, o, why);
+	if (!stat(path, &sb) && S_ISDIR(sb.st_mode) && nsys_is_folder(path))
+		return import_tables(t, path, o, why);
+	return -EMEDIUMTYPE;
+}
+
 /* Files that are no traces are passed over as long as one is. */
 static int import_folder(struct trace *t, const char *path, const struct import_opts *o,
 			 struct import_why *why)
@@ -246,14 +281,17 @@ static int import_folder(struct trace *t, const char *path, const struct import_
 
 	if (n < 0)
 		return import_say(why, -errno, "%s: %s", path, strerror(errno));
+	if (nsys_is_folder(path)) {
+		err = import_tables(t, path, o, &other);
+		good += !err;
+		err = err == -EMEDIUMTYPE ? 0 : err;
+	}
 	for (int i = 0; i < n; i++) {
 		char *file = NULL;
-		struct stat sb;
 
 		if (!err && i < FOLDER_MAX && entry[i]->d_name[0] != '.' &&
-		    asprintf(&file, "%s%s%s", path, slash, entry[i]->d_name) > 0 &&
-		    !stat(file, &sb) && S_ISREG(sb.st_mode)) {
-			err = import_file(t, file, o, &other);
+		    asprintf(&file, "%s%s%s", path, slash, entry[i]->d_name) > 0) {
+			err = import_entry(t, file, o, &other);
 			good += !err;
 			if (err == -EMEDIUMTYPE || err == -ENODATA)
 				err = 0;

@@ -35,6 +35,9 @@ uint8_t import_copy(const char *s, size_t len, uint64_t *b);
 int kineto_import(const struct importing *im, struct source *src);
 /* file: im->path can be opened, the source is only for its size. */
 int sqlite_import(const struct importing *im, struct source *src, bool file);
+bool nsys_is_table(const char *file);               /* a Parquet file, by its name */
+bool nsys_is_folder(const char *path);              /* has it such files? */
+int nsys_import_folder(const struct importing *im); /* im->path is the folder */
 int rocprof_import(const struct importing *im, struct source *src);
 bool perfetto_is(const char *s, size_t len); /* are these the first bytes of one? */
 int perfetto_import(const struct importing *im, struct source *src);

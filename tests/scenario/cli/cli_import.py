@@ -126,7 +126,8 @@ def damage(place):
                            b'"metrics": {"count": 1, "device_id": "0", "device_type": "CUDA", "time (ns)": 5}}],'
                            b'"frame": {"name": "ROOT", "type": "function"}, "metrics": {}}, {"CUDA": {}}]',
                            'data="trace"'),
-        "parquet": (b"PAR1" + bytes(40) + b"PAR1", "--type sqlite"),
+        "parquet": (b"PAR1" + bytes(40) + b"PAR1", "--type parquetdir"),
+        "Arrow": (b"ARROW1" + bytes(40), "--type parquetdir"),
         "another's SQLite": (None, "no export of Nsight Systems"),
         "random bytes": (bytes(range(7, 256)), "not a trace"),
     }
