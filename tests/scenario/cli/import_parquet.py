@@ -239,7 +239,7 @@ def bombs(place):
     zeros = pa.repeat(0, n)
     kernels, ranges = folder / "CUPTI_ACTIVITY_KIND_KERNEL.parquet", folder / "NVTX_EVENTS.parquet"
     pq.write_table(pa.table({k: zeros for k in ("start", "end", "deviceId", "streamId")}), kernels, compression="zstd",
-                   row_group_size=n)
+                   row_group_size=n, max_rows_per_page=n)
     long = pa.repeat(pa.scalar("x" * (4 << 20)), 40)
     few = pa.repeat(59, 40)
     pq.write_table(pa.table({"start": few, "end": few, "globalTid": few, "eventType": few, "text": long}), ranges,
