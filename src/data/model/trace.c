@@ -385,6 +385,7 @@ void trace_free(struct trace *t)
 		lookup_fini(&pr->by_device);
 		lookup_fini(&pr->by_track);
 		lookup_fini(&pr->by_geo);
+		free(pr->sums.sum);
 		unmap(t->event, pr->cap_event * sizeof(*t->event));
 		unmap(t->event_comm, pr->cap_event * sizeof(*t->event_comm));
 	}

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* trace_priv.h - private state of a trace, shared by trace.c and trace_seal.c. */
+/* trace_priv.h - private state of a trace, shared by trace.c, trace_seal.c and trace_sum.c. */
 #pragma once
 
 #include <stdbool.h>
 
 #include "base/map.h"
-#include "model/trace.h"
+#include "model/trace_sum.h"
 
 /* Of events; huge pages would round smaller ones up by too much. */
 #define TRACE_HUGE_FROM (64ul << 20)
@@ -20,4 +20,5 @@ struct trace_priv {
 	size_t batch; /* 0: all events are kept */
 	trace_batch_fn *batch_fn;
 	void *batch_arg;
+	struct trace_sums sums;
 };

@@ -91,6 +91,7 @@ enum form {
 	FORM_JSON,
 	FORM_ROCPROF,
 	FORM_PROTON,
+	FORM_MSGPACK,
 	FORM_ET,
 	FORM_SQLITE,
 	FORM_XPLANE,
@@ -121,6 +122,16 @@ static enum form form_of_json(const char *s, size_t len)
 	return FORM_JSON;
 }
 
+/* An array of maps whose first key is "frame". */
+static bool is_msgpack(const char *s, size_t len)
+{
+	return len > 8 && (s[0] & 0xf0) == 0x90 && (s[1] & 0xf0) == 0x80 &&
+	       !memcmp(s + 2,
+		       "\xa5"
+		       "frame",
+		       6);
+}
+
 static enum form form_of(const char *s, size_t len, const char *path)
 {
 	size_t i = 0, n = strlen(path);
@@ -133,6 +144,8 @@ static enum form form_of(const char *s, size_t len, const char *path)
 		return nsys_is_table(path) ? FORM_NSYS_TABLE : FORM_PARQUET;
 	if (len >= 6 && !memcmp(s, "ARROW1", 6))
 		return FORM_ARROW;
+	if (is_msgpack(s, len))
+		return FORM_MSGPACK;
 	if (perfetto_is(s, len))
 		return FORM_PERFETTO;
 	if ((n > 3 && !strcmp(path + n - 3, ".pb")) || (n > 6 && !strcmp(path + n - 6, ".pb.gz")))
@@ -152,9 +165,8 @@ static int refuse(const struct importing *im, enum form form)
 {
 	static const char *const whys[] = {
 		[FORM_EMPTY] = "empty",
-		[FORM_PROTON] =
-			"not a trace: sums of Triton's Proton, which have no times; record with "
-			"proton.start(NAME, data=\"trace\") and give aon NAME.chrome_trace",
+		[FORM_MSGPACK] = "sums of Triton's Proton as MessagePack, which aon does not read: "
+				 "proton.finalize(output_format=\"hatchet\") writes JSON",
 		[FORM_PARQUET] = "a parquet file that is no table of an nsys export; aon reads the "
 				 "folder that this makes: nsys export --type parquetdir "
 				 "REPORT.nsys-rep",
@@ -184,6 +196,8 @@ static int import_source(const struct importing *im, struct source *src, bool fi
 		return kineto_import(im, src);
 	case FORM_ROCPROF:
 		return rocprof_import(im, src);
+	case FORM_PROTON:
+		return proton_import(im, src);
 	case FORM_ET:
 		return et_import(im, src);
 	case FORM_SQLITE:

@@ -23,6 +23,7 @@ typedef int import_progress_fn(void *arg, const char *path, uint64_t done, uint6
 struct import_opts {
 	import_progress_fn *progress; /* NULL: none */
 	void *arg;
+	bool sums;     /* recordings without times are wanted, too: model/trace_sum.h */
 	size_t window; /* bytes of text held at a time; 0: as many as is good. For tests */
 };
 

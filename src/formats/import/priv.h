@@ -39,6 +39,7 @@ bool nsys_is_table(const char *file);               /* a Parquet file, by its na
 bool nsys_is_folder(const char *path);              /* has it such files? */
 int nsys_import_folder(const struct importing *im); /* im->path is the folder */
 int rocprof_import(const struct importing *im, struct source *src);
+int proton_import(const struct importing *im, struct source *src);
 bool perfetto_is(const char *s, size_t len); /* are these the first bytes of one? */
 int perfetto_import(const struct importing *im, struct source *src);
 /* 1: what it says was added to events of files before it. */

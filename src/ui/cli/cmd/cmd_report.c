@@ -15,6 +15,7 @@
 #include "cli/report/report.h"
 #include "cli/report/report_html.h"
 #include "cli/report/report_stacks.h"
+#include "cli/report/sums.h"
 #include "cli/report/view.h"
 #include "read/stretch.h"
 
@@ -403,6 +404,7 @@ static void view_json(const struct view *v)
 	json_begin(&j, stdout, "aon.report/1");
 	insight_json(&j, v->in);
 	accounts_json(&j, v->in);
+	sums_json(&j, v->t);
 	json_end(&j);
 }
 
@@ -428,6 +430,8 @@ static int report_view(const struct opts *o, int by)
 		return rc;
 	if (o->val[OPT_JSON])
 		view_json(&v);
+	else if (trace_sums(v.t).n)
+		sums_text(&v);
 	else if (!o->val[OPT_BY])
 		view_text(&v);
 	else {

@@ -7,6 +7,7 @@
 #include "cli/cluster/fleet_ask.h"
 #include "cli/core/inputs.h"
 #include "cli/core/locate.h"
+#include "cli/report/sums.h"
 #include "cli/report/view.h"
 #include "insight/live/answer.h"
 #include "insight/replay.h"
@@ -235,6 +236,7 @@ static void print_json(const struct view *v)
 	json_begin(&j, stdout, "aon.why/1");
 	findings_json(&j, v->t, v->fs, 0);
 	accounts_json(&j, v->in);
+	sums_json(&j, v->t);
 	if (st)
 		alarms_json(&j, st);
 	store_close(st);
@@ -265,6 +267,8 @@ int cmd_why(const struct opts *o)
 		return rc;
 	if (o->val[OPT_JSON])
 		print_json(&v);
+	else if (trace_sums(v.t).n)
+		rc = sums_why(&v);
 	else
 		rc = why_text(&v);
 	if (rc == CLI_OK)

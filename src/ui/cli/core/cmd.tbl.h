@@ -26,20 +26,21 @@ CMD(CAPTURE, capture, RECORD, NONE, "[--kineto|--jax|--flight-recorder]", "write
     "for JAX with the next jitted call. You can capture your own processes; root can capture\n"
     "all. Exits 1 if the trace of a process is incomplete.")
 CMD(IMPORT, import, RECORD, NONE, "TRACE...", "import traces of other tools into a store",
-    "Reads Kineto and Chrome JSON (plain or gzip), sqlite exports of Nsight Systems, JSON and\n"
-    "rocpd files of rocprofv3, Perfetto traces and XPlane files; the content decides, not the\n"
-    "name. Also takes a folder, or - for standard input. Several files are the ranks of one\n"
-    "job. If a file is damaged, its intact part is imported, and the exit status is 1.\n"
+    "Reads Kineto and Chrome JSON (plain or gzip), sqlite and parquet exports of Nsight\n"
+    "Systems, JSON and rocpd files of rocprofv3, Perfetto traces and XPlane files; the content\n"
+    "decides, not the name. Also takes a folder, or - for standard input. Several files are\n"
+    "the ranks of one job. If a file is damaged, its intact part is imported, and the exit status is 1.\n"
     "Commands that read a store also read traces directly: import those that you query often.")
 CMD(REPORT, report, LOOK, NONE, "[STORE|TRACE...]", "show where the time went, in a store or in traces",
     "Without operands it reads the node's store if it may, otherwise the newest ./aon-*.db.\n"
     "Several traces, or a folder of them, are the ranks of one job. --by name, track and\n"
-    "process are for stores, the others for GPU work.")
+    "process are for stores, the others for GPU work. Also reads the sums of Triton's Proton\n"
+    "(.hatchet), which have no times.")
 CMD(WHY, why, LOOK, NONE, "[STORE|TRACE...]", "rank what costs time and suggest fixes",
     "Reads what report reads. The costliest finding comes first, with its evidence, what to\n"
     "do and what to expect; --all shows all findings and everything that was checked. Files\n"
     "of step records (.steps) are diagnosed: see aon why diagnose. Exits 3 if there is no GPU\n"
-    "work to judge.")
+    "work to judge, or if a file has sums without times.")
 CMD(DIAGNOSE, diagnose, LOOK, WHY, "FILE|FOLDER... | --cluster URL --job J | --cluster URL --follow", "find the rank, host, link or stage that slows or stops a job",
     "Reads step records (aon export -f steps), a folder of them, or a timeline of pipeline\n"
     "stages (Chrome JSON, plain or gzip). It separates late ranks from waiting ones without\n"

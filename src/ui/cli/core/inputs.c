@@ -17,6 +17,7 @@
 #include "insight/insight.h"
 #include "insight/offset.h"
 #include "model/trace_demangle.h"
+#include "model/trace_sum.h"
 #include "read/stretch.h"
 #include "read/sweep.h"
 #include "read/window.h"
@@ -124,9 +125,18 @@ static int load_store(struct trace *t, struct store *st, const char *path, const
 	return err;
 }
 
+/* Sums have neither operators nor streams nor memory. */
+static bool takes_sums(const struct opts *o)
+{
+	return o->cmd == CMD_WHY || (o->cmd == CMD_REPORT && !o->val[OPT_BY] &&
+				     !o->val[OPT_MEMORY] && !o->val[OPT_HTML]);
+}
+
 static int load_trace(struct trace *t, const char *path, const struct opts *o)
 {
-	struct import_opts io = { .progress = inputs_progress, .arg = (void *)(uintptr_t)o };
+	struct import_opts io = { .progress = inputs_progress,
+				  .arg = (void *)(uintptr_t)o,
+				  .sums = takes_sums(o) };
 	struct import_why why = { "" };
 	int err = import_path(t, path, &io, &why);
 
@@ -203,6 +213,11 @@ int inputs_load(struct trace **out, const struct opts *o)
 		rc = load_default(t, o);
 	for (int i = 0; i < o->argc && rc == CLI_OK; i++)
 		rc = load_one(t, o->argv[i], o);
+	if (rc == CLI_OK && trace_sums(t).n && t->events)
+		rc = cli_say(CLI_FAIL,
+			     "%s: sums without times cannot be joined with a trace: give "
+			     "either alone",
+			     t->file[trace_sums(t).sum[0].file].path);
 	if (rc == CLI_OK) {
 		err = trace_seal(t);
 		if (err < 0)
