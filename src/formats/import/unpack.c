@@ -148,7 +148,7 @@ static int grow_zstd(ZSTD_DCtx *d, uint8_t **buf, size_t *len, size_t most, stru
 	ZSTD_inBuffer in = { from.p, from.len, 0 };
 	size_t cap = 0, rc = 1;
 
-	while (rc) {
+	while (rc || in.pos < in.size) { /* frame after frame */
 		ZSTD_outBuffer out;
 		size_t before = in.pos;
 
@@ -158,11 +158,11 @@ static int grow_zstd(ZSTD_DCtx *d, uint8_t **buf, size_t *len, size_t most, stru
 			return -ENOMEM;
 		out = (ZSTD_outBuffer){ *buf, cap, *len };
 		rc = ZSTD_decompressStream(d, &out, &in);
-		if (ZSTD_isError(rc) || (rc && in.pos == before && out.pos == *len))
+		if (ZSTD_isError(rc) || (in.pos == before && out.pos == *len))
 			return -EBADMSG;
 		*len = out.pos;
 	}
-	return in.pos == from.len ? 0 : -EBADMSG;
+	return 0;
 }
 
 int unpack_grow_zstd(uint8_t **out, size_t *len, size_t most, struct unpack_in in)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # test: timeout=200
 """Perfetto's protobuf: aon's own export read again, and what other writers do."""
+import ctypes
 import gzip
 import json
 import subprocess
@@ -68,6 +69,16 @@ def interned(field, iid, text, **more):
 
 
 BEGIN, END, INSTANT, COUNTER = 1, 2, 3, 4
+
+
+def zstd(data):
+    lib = ctypes.CDLL("libzstd.so.1")
+    lib.ZSTD_compressBound.restype = lib.ZSTD_compress.restype = ctypes.c_size_t
+    lib.ZSTD_compressBound.argtypes = [ctypes.c_size_t]
+    lib.ZSTD_compress.argtypes = [ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int]
+    out = ctypes.create_string_buffer(lib.ZSTD_compressBound(len(data)))
+    size = lib.ZSTD_compress(out, len(out), data, len(data), 3)
+    return out.raw[:size]
 
 
 def others():
@@ -162,6 +173,26 @@ def other_writers(place):
     ok(len(events(path)) == 6, "packets that were deflated are read", len(events(path)))
     path.write_bytes(gzip.compress(others()))
     ok(len(events(path)) == 6, "and a file that gzip packed")
+    half = others().find(interned(2, 5, "hipLaunchKernel"))
+    path.write_bytes(packet((133, zstd(others()[:half]))) + packet((133, zstd(others()[half:]))))
+    ok(len(events(path)) == 6, "packets that zstd packed are read", len(events(path)))
+    path.write_bytes(packet((133, zstd(others()[:half]) + zstd(others()[half:]))))
+    ok(len(events(path)) == 6, "frames one after the other are one text", len(events(path)))
+
+
+def bombs(place):
+    """Packed packets that do not end, and packets in packets in packets."""
+    path = place.path / "bomb.pftrace"
+    zeros = bytes(200 << 20)
+    inner = packet((133, zstd(others())))
+    for name, packed in (("zstd", (133, zstd(zeros))), ("zlib", (50, zlib.compress(zeros))),
+                         ("nested", (133, zstd(inner))), ("cut zstd", (133, zstd(others())[:-9])),
+                         ("no zstd", (133, b"\x28\xb5\x2f\xfd" + b"\xff" * 60))):
+        path.write_bytes(others() + packet(packed))
+        code, d, err = dump(path)
+        f = d["files"][0]
+        ok(code == 1 and f["imported"] >= 6 and f["lost"] >= 1 and "byte" in f["why"],
+           f"{name}: what came before is imported, the place is said", f"{code} {d} {err}")
 
 
 def damage(place):
@@ -190,6 +221,7 @@ def main():
     root = data()
     with Place() as place:
         other_writers(place)
+        bombs(place)
         damage(place)
         lookalike(place)
         path = place.path / "others.pftrace"

@@ -6,7 +6,7 @@
  *	TracePacket   6 clock_snapshot  8 timestamp  10 sequence  11 track_event  12 interned_data
  *	              13 sequence_flags  41 incremental_state_cleared  50 compressed_packets
  *	              53 gpu_render_stage_event  58 timestamp_clock_id  59 defaults
- *	              60 track_descriptor  98 machine_id
+ *	              60 track_descriptor  98 machine_id  133 zstd_compressed_packets
  *	InternedData  1 categories  2 names  3 annotation names  24 gpu_specifications
  *	              29 annotation texts; each with 1 iid  2 text
  *	ClockSnapshot 1 clocks: 1 clock_id  2 timestamp  3 is_incremental  4 unit_multiplier_ns
@@ -18,9 +18,9 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <zlib.h>
 
 #include "base/vec.h"
+#include "import/unpack.h"
 
 #define PACKET_MAX   (16u << 20)
 #define INFLATED_MAX (64u << 20)
@@ -221,7 +221,7 @@ static bool time_of(struct perfetto *p, uint64_t seq, uint64_t clock, uint64_t v
 struct raw {
 	uint64_t seq, clock, time, machine;
 	bool timed, clears, other;
-	struct pb event, stage, interned, defaults, clocks, track, packed;
+	struct pb event, stage, interned, defaults, clocks, track, zlib, zstd;
 };
 
 static bool read_raw(struct raw *r, struct pb in)
@@ -255,7 +255,7 @@ static bool read_raw(struct raw *r, struct pb in)
 			r->clears |= f.v != 0;
 			break;
 		case 50:
-			to = &r->packed;
+			to = &r->zlib;
 			break;
 		case 53:
 			to = &r->stage;
@@ -271,6 +271,9 @@ static bool read_raw(struct raw *r, struct pb in)
 			break;
 		case 98:
 			r->machine = f.v;
+			break;
+		case 133:
+			to = &r->zstd;
 			break;
 		case 3:
 		case 33:
@@ -293,30 +296,20 @@ static bool read_raw(struct raw *r, struct pb in)
 
 static int packet(struct perfetto *p, struct pb in, bool nested);
 
-static int inflate_packets(struct perfetto *p, struct pb packed)
+static int unpack_packets(struct perfetto *p, struct pb packed, unpack_grow_fn *unpack)
 {
-	z_stream z = { .next_in = (Bytef *)(uintptr_t)packed.p,
-		       .avail_in = (uInt)(packed.end - packed.p) };
+	struct unpack_in in = { packed.p, (size_t)(packed.end - packed.p) };
 	uint8_t *out = NULL;
-	size_t cap = 0;
-	int rc = inflateInit(&z), err = rc == Z_OK ? 0 : -ENOMEM;
-	struct pb all;
+	size_t len = 0;
+	int rc = unpack(&out, &len, INFLATED_MAX, in), err = rc == -ENOMEM ? rc : 0;
+	struct pb all = { out, out ? out + len : out, false };
 	struct pb_field f;
 
-	while (!err && rc == Z_OK) {
-		if (z.total_out >= INFLATED_MAX || vec_room(&out, &cap, z.total_out + 65536, 1) < 0)
-			break;
-		z.next_out = out + z.total_out;
-		z.avail_out = (uInt)(cap - z.total_out);
-		rc = inflate(&z, Z_NO_FLUSH);
-	}
-	all = (struct pb){ out, out ? out + z.total_out : out, false };
 	while (!err && pb_next(&all, &f))
 		if (f.num == 1 && f.wire == 2)
 			err = packet(p, f.data, true);
-	inflateEnd(&z);
 	free(out);
-	return err ? err : rc == Z_STREAM_END && !all.bad ? 0 : -EBADMSG;
+	return err ? err : !rc && !all.bad ? 0 : -EBADMSG;
 }
 
 static int count(struct perfetto *p, int r)
@@ -375,8 +368,12 @@ static int packet(struct perfetto *p, struct pb in, bool nested)
 	if (!err && r.track.p)
 		err = perfetto_describe(p, r.track);
 	err = err ? err : events(p, &r, s);
-	if (!err && r.packed.p)
-		err = nested ? -EBADMSG : inflate_packets(p, r.packed);
+	if (!err && nested && (r.zlib.p || r.zstd.p))
+		return -EBADMSG;
+	if (!err && r.zlib.p)
+		err = unpack_packets(p, r.zlib, unpack_grow_zlib);
+	if (!err && r.zstd.p)
+		err = unpack_packets(p, r.zstd, unpack_grow_zstd);
 	return err;
 }
 
@@ -518,6 +515,7 @@ static int sign(const struct pb_field *f)
 	case 53:
 	case 59:
 	case 60:
+	case 133:
 		return f->wire == 2 ? 1 : -1;
 	default:
 		return f->num < 1000 ? 0 : -1;
