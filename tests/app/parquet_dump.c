@@ -8,7 +8,7 @@
 
 #include "import/parquet/parquet.h"
 
-static void print(const struct cell *c)
+static void print(const struct import_cell *c)
 {
 	switch (c->type) {
 	case CELL_NULL:
@@ -32,7 +32,7 @@ static void print(const struct cell *c)
 int main(int argc, char *argv[])
 {
 	size_t n = argc > 2 ? (size_t)argc - 2 : 0;
-	struct cell row[PARQUET_COLS];
+	struct import_cell row[PARQUET_COLS];
 	bool have[PARQUET_COLS];
 	struct parquet *q;
 	char why[256];

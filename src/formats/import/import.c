@@ -173,7 +173,7 @@ static int refuse(const struct importing *im, enum form form)
 		[FORM_NSYS_TABLE] = "one table of an nsys export; give aon its whole folder",
 		[FORM_ARROW] = "an Arrow file, which aon does not read; export the nsys report as: "
 			       "nsys export --type parquetdir REPORT.nsys-rep",
-		[FORM_NONE] = "not a trace (expected Chrome or Kineto JSON, an nsys sqlite export, "
+		[FORM_NONE] = "not a trace (expected Chrome or Kineto JSON, an export of nsys, "
 			      "rocprofv3's JSON or rocpd, a Perfetto trace, or XPlane)",
 	};
 

@@ -11,7 +11,7 @@
 #define ROWS_A_LOOK 65536u
 #define PROCESS_MAX 65536u
 
-int nsys_string(struct nsys *n, const struct cell *cell, uint32_t *name)
+int nsys_string(struct nsys *n, const struct import_cell *cell, uint32_t *name)
 {
 	uint64_t have = map_get(&n->strings, (uint64_t)cell->i);
 	const char *text = cell->s;
@@ -84,7 +84,7 @@ static int walk(struct nsys *n, size_t index)
 {
 	const struct nsys_table *t = &nsys_tables[index];
 	const struct nsys_source *src = n->src;
-	struct cell row[NSYS_COLS];
+	struct import_cell row[NSYS_COLS];
 	uint64_t rows = 0;
 	int more = src->begin(src->arg, t), r = 0;
 

@@ -17,7 +17,7 @@
 
 struct nsys;
 
-typedef int nsys_row_fn(struct nsys *n, const struct cell *row);
+typedef int nsys_row_fn(struct nsys *n, const struct import_cell *row);
 
 /* Columns that an export lacks are NULL; `must` are those without which it is no such table. */
 struct nsys_table {
@@ -37,7 +37,7 @@ struct nsys_source {
 	uint64_t size; /* bytes; 0: not known */
 	/* Goes before a table's first row: 1, 0: there is no such table, -EBADMSG: see why(). */
 	int (*begin)(void *arg, const struct nsys_table *t);
-	int (*row)(void *arg, struct cell *row); /* 1, 0 at the end, -EBADMSG: see why() */
+	int (*row)(void *arg, struct import_cell *row); /* 1, 0 at the end, -EBADMSG: see why() */
 	void (*end)(void *arg);
 	const char *(*why)(void *arg);
 	int64_t (*first_ns)(void *arg, const struct nsys_table *t); /* least start, or 0 */
@@ -63,7 +63,7 @@ struct nsys {
 };
 
 /* The text itself, or the number of one in StringIds. */
-int nsys_string(struct nsys *n, const struct cell *cell, uint32_t *name);
+int nsys_string(struct nsys *n, const struct import_cell *cell, uint32_t *name);
 int nsys_process(struct nsys *n, int64_t global, uint32_t *id);
 
 int nsys_walk(const struct importing *im, const struct nsys_source *src);

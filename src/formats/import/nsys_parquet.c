@@ -94,7 +94,7 @@ static int begin(void *arg, const struct nsys_table *t)
 	return begin_columns(arg, t, columns_of(t));
 }
 
-static int next_row(void *arg, struct cell *row)
+static int next_row(void *arg, struct import_cell *row)
 {
 	struct nsys_parquet *q = arg;
 	int r = parquet_row(q->table, row);
@@ -113,7 +113,7 @@ static const char *why(void *arg)
 static int64_t first_ns(void *arg, const struct nsys_table *t)
 {
 	struct nsys_parquet *q = arg;
-	struct cell start;
+	struct import_cell start;
 	int64_t min = 0;
 
 	if (begin_columns(q, t, 1) > 0)
@@ -158,7 +158,7 @@ static int keep_string(struct nsys_parquet *q, int64_t id, const char *s, size_t
 static int read_strings(struct nsys_parquet *q, const struct importing *im)
 {
 	static const char *const cols[] = { "id", "value" };
-	struct cell row[2];
+	struct import_cell row[2];
 	bool have[2];
 	int r = open_table(q, "StringIds");
 

@@ -15,12 +15,12 @@
 
 enum { NVTX_MARK = 34, NVTX_PUSH_POP = 59, NVTX_START_END = 60 };
 
-static int64_t at(const struct cell *row, int col)
+static int64_t at(const struct import_cell *row, int col)
 {
 	return row[col].i;
 }
 
-static uint32_t u32(const struct cell *row, int col)
+static uint32_t u32(const struct import_cell *row, int col)
 {
 	int64_t v = at(row, col);
 
@@ -28,7 +28,7 @@ static uint32_t u32(const struct cell *row, int col)
 }
 
 /* Columns 0 and 1. An end that is NULL or before the start is none. */
-static int time_of(struct nsys *n, const struct cell *row, struct event *e)
+static int time_of(struct nsys *n, const struct import_cell *row, struct event *e)
 {
 	int64_t start, end = at(row, 1);
 
@@ -60,7 +60,7 @@ static int64_t device_of(const struct nsys *n, const struct trace_track *l, int6
 }
 
 /* Columns 2 to 6: device, stream, context, globalPid, correlationId. */
-static int on_device(struct nsys *n, const struct cell *row, struct event *e)
+static int on_device(struct nsys *n, const struct import_cell *row, struct event *e)
 {
 	struct trace_track l = { .context = u32(row, 4) };
 	int64_t device = at(row, 2), stream = at(row, 3);
@@ -78,7 +78,7 @@ static int on_device(struct nsys *n, const struct cell *row, struct event *e)
 	return err;
 }
 
-static int on_thread(struct nsys *n, const struct cell *row, int64_t global, struct event *e)
+static int on_thread(struct nsys *n, const struct import_cell *row, int64_t global, struct event *e)
 {
 	struct trace_track l = { .device = TRACK_HOST, .stream = (uint64_t)(global & TID_MASK) };
 	int err = time_of(n, row, e);
@@ -93,7 +93,7 @@ static int add(struct nsys *n, const struct event *e, int err)
 	return err ? err : 1;
 }
 
-static int kernel(struct nsys *n, const struct cell *row)
+static int kernel(struct nsys *n, const struct import_cell *row)
 {
 	struct event e = { .kind = EVENT_KERNEL };
 	struct geo g = { .grid = { u32(row, 10), u32(row, 11), u32(row, 12) },
@@ -112,7 +112,7 @@ static int kernel(struct nsys *n, const struct cell *row)
 	return add(n, &e, err);
 }
 
-static int graph(struct nsys *n, const struct cell *row)
+static int graph(struct nsys *n, const struct import_cell *row)
 {
 	struct event e = { .kind = EVENT_GRAPH };
 	int err = on_device(n, row, &e);
@@ -122,7 +122,7 @@ static int graph(struct nsys *n, const struct cell *row)
 	return add(n, &e, err);
 }
 
-static int copy(struct nsys *n, const struct cell *row)
+static int copy(struct nsys *n, const struct import_cell *row)
 {
 	/* CUpti_ActivityMemcpyKind, then nsys' own for unified memory. */
 	static const struct {
@@ -153,7 +153,7 @@ static int copy(struct nsys *n, const struct cell *row)
 	return add(n, &e, err);
 }
 
-static int set(struct nsys *n, const struct cell *row)
+static int set(struct nsys *n, const struct import_cell *row)
 {
 	struct event e = { .kind = EVENT_MEMSET };
 	int err = on_device(n, row, &e);
@@ -164,7 +164,7 @@ static int set(struct nsys *n, const struct cell *row)
 	return add(n, &e, err);
 }
 
-static int sync(struct nsys *n, const struct cell *row)
+static int sync(struct nsys *n, const struct import_cell *row)
 {
 	static const char *const kinds[] = { "Sync", "Event Sync", "Stream Wait Event",
 					     "Stream Sync", "Context Sync" };
@@ -177,7 +177,7 @@ static int sync(struct nsys *n, const struct cell *row)
 	return add(n, &e, err);
 }
 
-static int call(struct nsys *n, const struct cell *row)
+static int call(struct nsys *n, const struct import_cell *row)
 {
 	struct event e = { .kind = EVENT_API, .corr = u32(row, 3) };
 	int err = on_thread(n, row, at(row, 2), &e);
@@ -188,7 +188,7 @@ static int call(struct nsys *n, const struct cell *row)
 	return add(n, &e, err);
 }
 
-static int os_call(struct nsys *n, const struct cell *row)
+static int os_call(struct nsys *n, const struct import_cell *row)
 {
 	struct event e = { .kind = EVENT_RANGE, .a = TRACE_OTHER_HOST };
 	int err = on_thread(n, row, at(row, 2), &e);
@@ -198,7 +198,7 @@ static int os_call(struct nsys *n, const struct cell *row)
 }
 
 /* "aten::mm, seq = 5, op_id = 7, sizes = ..." of PyTorch's emit_nvtx() is an op: its numbers go. */
-static int range_name(struct nsys *n, const struct cell *row, struct event *e)
+static int range_name(struct nsys *n, const struct import_cell *row, struct event *e)
 {
 	const char *s = row[4].s, *end, *other;
 
@@ -213,7 +213,7 @@ static int range_name(struct nsys *n, const struct cell *row, struct event *e)
 	return trace_name(n->t, s, end ? (size_t)(end - s) : row[4].len, &e->name);
 }
 
-static int nvtx(struct nsys *n, const struct cell *row)
+static int nvtx(struct nsys *n, const struct import_cell *row)
 {
 	struct event e = { .kind = EVENT_RANGE, .a = TRACE_USER };
 	int64_t type = at(row, 3);
@@ -239,7 +239,7 @@ static int nvtx(struct nsys *n, const struct cell *row)
 	return add(n, &e, 0);
 }
 
-static int memory(struct nsys *n, const struct cell *row)
+static int memory(struct nsys *n, const struct import_cell *row)
 {
 	struct event e = { .kind = EVENT_ALLOC };
 	int err = on_device(n, row, &e);
@@ -253,7 +253,7 @@ static int memory(struct nsys *n, const struct cell *row)
 
 /* --- what is no event --- */
 
-static int process(struct nsys *n, const struct cell *row)
+static int process(struct nsys *n, const struct import_cell *row)
 {
 	for (size_t i = 0; i < n->processes; i++) {
 		struct trace_process *p = &n->t->process[n->process[i].id];
@@ -266,7 +266,7 @@ static int process(struct nsys *n, const struct cell *row)
 	return 0; /* of which nothing was recorded */
 }
 
-static int thread_name(struct nsys *n, const struct cell *row)
+static int thread_name(struct nsys *n, const struct import_cell *row)
 {
 	int64_t global = at(row, 0);
 
@@ -284,7 +284,7 @@ static int thread_name(struct nsys *n, const struct cell *row)
 	return 0; /* without events */
 }
 
-static int device(struct nsys *n, const struct cell *row)
+static int device(struct nsys *n, const struct import_cell *row)
 {
 	for (size_t i = n->first_device; i < n->t->devices; i++) {
 		struct trace_device *d = &n->t->device[i];
@@ -299,7 +299,7 @@ static int device(struct nsys *n, const struct cell *row)
 	return 0;
 }
 
-static int session(struct nsys *n, const struct cell *row)
+static int session(struct nsys *n, const struct import_cell *row)
 {
 	importing_file(n->im)->wall_offset_ns = at(row, 0) - n->bias;
 	return 0;

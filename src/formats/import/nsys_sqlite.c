@@ -61,9 +61,9 @@ static int begin(void *arg, const struct nsys_table *t)
 	return 1;
 }
 
-static void read_cell(sqlite3_stmt *s, int col, struct cell *out)
+static void read_cell(sqlite3_stmt *s, int col, struct import_cell *out)
 {
-	*out = (struct cell){ .type = CELL_NULL };
+	*out = (struct import_cell){ .type = CELL_NULL };
 	switch (sqlite3_column_type(s, col)) {
 	case SQLITE_NULL:
 		return;
@@ -81,7 +81,7 @@ static void read_cell(sqlite3_stmt *s, int col, struct cell *out)
 	out->i = sqlite3_column_int64(s, col);
 }
 
-static int next_row(void *arg, struct cell *row)
+static int next_row(void *arg, struct import_cell *row)
 {
 	struct nsys_sqlite *q = arg;
 	int rc = sqlite3_step(q->rows);

@@ -17,7 +17,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void read_rows(struct parquet *q)
 {
 	static const char *const cols[] = { "a", "b", "c", "d", "e", "f" };
-	struct cell row[6];
+	struct import_cell row[6];
 	bool have[6];
 	int r = parquet_select(q, cols, 6, have), n = 0;
 

@@ -97,7 +97,7 @@ static bool parse_head(struct thrift *t, struct head *h)
 }
 
 /* A head's length is known only when it was read: a longer window is tried as long as it helps. */
-static int read_head(struct parquet_in *in, struct column *c, struct head *h)
+static int read_head(struct parquet_in *in, struct parquet_column *c, struct head *h)
 {
 	for (size_t want = HEAD_FIRST;; want *= 8) {
 		uint64_t left = c->end - c->at;
@@ -121,7 +121,7 @@ static int read_head(struct parquet_in *in, struct column *c, struct head *h)
 
 /* --- bytes --- */
 
-static int unpack(struct parquet_in *in, const struct column *c, uint8_t *out, size_t len,
+static int unpack(struct parquet_in *in, const struct parquet_column *c, uint8_t *out, size_t len,
 		  struct unpack_in from)
 {
 	int err;
@@ -153,8 +153,8 @@ static int unpack(struct parquet_in *in, const struct column *c, uint8_t *out, s
 }
 
 /* The page's bytes into `to`: the first `bare` are not compressed. */
-static int read_page(struct parquet_in *in, struct column *c, const struct head *h, size_t bare,
-		     struct parquet_buf *to)
+static int read_page(struct parquet_in *in, struct parquet_column *c, const struct head *h,
+		     size_t bare, struct parquet_buf *to)
 {
 	struct parquet_buf raw = { NULL, 0, 0 };
 	size_t packed = (size_t)h->packed, len = (size_t)h->bytes;
@@ -205,7 +205,7 @@ static uint32_t le32(const uint8_t *p)
 	return v;
 }
 
-static int find_texts(struct parquet_in *in, struct column *c)
+static int find_texts(struct parquet_in *in, struct parquet_column *c)
 {
 	size_t before = c->texts_cap, at = 0;
 
@@ -223,7 +223,7 @@ static int find_texts(struct parquet_in *in, struct column *c)
 	return 0;
 }
 
-static int read_dictionary(struct parquet_in *in, struct column *c, const struct head *h)
+static int read_dictionary(struct parquet_in *in, struct parquet_column *c, const struct head *h)
 {
 	size_t width = width_of(c->type);
 	int err = read_page(in, c, h, 0, &c->dict);
@@ -242,7 +242,7 @@ static int read_dictionary(struct parquet_in *in, struct column *c, const struct
 /* --- data --- */
 
 /* Values begin at c->p. */
-static int begin_values(struct parquet_in *in, struct column *c)
+static int begin_values(struct parquet_in *in, struct parquet_column *c)
 {
 	size_t have = (size_t)(c->page_end - c->p);
 	bool good = true;
@@ -285,7 +285,7 @@ static int begin_values(struct parquet_in *in, struct column *c)
 }
 
 /* The levels of a page of version 1: a length, then runs. */
-static bool split_levels(struct column *c, const struct head *h)
+static bool split_levels(struct parquet_column *c, const struct head *h)
 {
 	size_t len;
 
@@ -301,7 +301,7 @@ static bool split_levels(struct column *c, const struct head *h)
 	return true;
 }
 
-static int begin_data(struct parquet_in *in, struct column *c, const struct head *h)
+static int begin_data(struct parquet_in *in, struct parquet_column *c, const struct head *h)
 {
 	size_t bare = 0;
 	bool good;
@@ -332,7 +332,7 @@ static int begin_data(struct parquet_in *in, struct column *c, const struct head
 	return begin_values(in, c);
 }
 
-static int next_page(struct parquet_in *in, struct column *c)
+static int next_page(struct parquet_in *in, struct parquet_column *c)
 {
 	struct head h;
 	int err = 0;
@@ -358,7 +358,7 @@ static int next_page(struct parquet_in *in, struct column *c)
 
 /* --- values --- */
 
-static void set_real(struct cell *cell, double v)
+static void set_real(struct import_cell *cell, double v)
 {
 	if (isnan(v))
 		return;
@@ -381,7 +381,7 @@ static int64_t number_of(const char *s, size_t len)
 	return minus ? -(int64_t)num_front(text + 1, NULL) : (int64_t)num_front(text, NULL);
 }
 
-static void set_text(struct cell *cell, const uint8_t *p, size_t len)
+static void set_text(struct import_cell *cell, const uint8_t *p, size_t len)
 {
 	cell->type = CELL_TEXT;
 	cell->s = (const char *)p;
@@ -389,14 +389,14 @@ static void set_text(struct cell *cell, const uint8_t *p, size_t len)
 	cell->i = number_of(cell->s, len);
 }
 
-static void set_int(const struct column *c, struct cell *cell, int64_t v)
+static void set_int(const struct parquet_column *c, struct import_cell *cell, int64_t v)
 {
 	cell->type = CELL_INT;
 	cell->i = c->type == TYPE_INT32 ? c->is_unsigned ? (int64_t)(uint32_t)v : (int32_t)v : v;
 }
 
 /* A value of fixed width at p. */
-static void set_fixed(const struct column *c, struct cell *cell, const uint8_t *p)
+static void set_fixed(const struct parquet_column *c, struct import_cell *cell, const uint8_t *p)
 {
 	int64_t v = 0;
 	double d;
@@ -414,14 +414,14 @@ static void set_fixed(const struct column *c, struct cell *cell, const uint8_t *
 	}
 }
 
-static bool plain(struct column *c, struct cell *cell)
+static bool plain(struct parquet_column *c, struct import_cell *cell)
 {
 	size_t have = (size_t)(c->page_end - c->p), width = width_of(c->type);
 
 	if (c->type == TYPE_BOOLEAN) {
 		if (!have)
 			return false;
-		*cell = (struct cell){ .type = CELL_INT, .i = *c->p >> c->bit & 1 };
+		*cell = (struct import_cell){ .type = CELL_INT, .i = *c->p >> c->bit & 1 };
 		c->bit = (c->bit + 1) & 7;
 		c->p += !c->bit;
 		return true;
@@ -440,7 +440,7 @@ static bool plain(struct column *c, struct cell *cell)
 	return true;
 }
 
-static bool of_dictionary(struct column *c, struct cell *cell)
+static bool of_dictionary(struct parquet_column *c, struct import_cell *cell)
 {
 	size_t width = width_of(c->type);
 	uint32_t i;
@@ -454,7 +454,7 @@ static bool of_dictionary(struct column *c, struct cell *cell)
 	return true;
 }
 
-static bool value(struct column *c, struct cell *cell)
+static bool value(struct parquet_column *c, struct import_cell *cell)
 {
 	uint32_t bit;
 	int64_t v;
@@ -467,7 +467,7 @@ static bool value(struct column *c, struct cell *cell)
 	case RLE:
 		if (!hybrid_next(&c->index, &bit))
 			return false;
-		*cell = (struct cell){ .type = CELL_INT, .i = bit };
+		*cell = (struct import_cell){ .type = CELL_INT, .i = bit };
 		return true;
 	default:
 		if (!delta_next(&c->delta, &v))
@@ -477,7 +477,7 @@ static bool value(struct column *c, struct cell *cell)
 	}
 }
 
-int column_next(struct parquet_in *in, struct column *c, struct cell *cell)
+int column_next(struct parquet_in *in, struct parquet_column *c, struct import_cell *cell)
 {
 	uint32_t there = 1;
 	int err = c->in_page ? 0 : next_page(in, c);
@@ -485,7 +485,7 @@ int column_next(struct parquet_in *in, struct column *c, struct cell *cell)
 	if (err)
 		return err;
 	c->in_page--;
-	*cell = (struct cell){ .type = CELL_NULL };
+	*cell = (struct import_cell){ .type = CELL_NULL };
 	if ((c->optional && !hybrid_next(&c->levels, &there)) || (there && !value(c, cell)))
 		return parquet_bad(in, "column %s: a page ends %llu values early, before byte %llu",
 				   c->name, (unsigned long long)c->in_page + 1,
@@ -493,7 +493,8 @@ int column_next(struct parquet_in *in, struct column *c, struct cell *cell)
 	return 0;
 }
 
-void column_begin(struct column *c, uint64_t at, uint64_t len, uint64_t values, uint8_t codec)
+void column_begin(struct parquet_column *c, uint64_t at, uint64_t len, uint64_t values,
+		  uint8_t codec)
 {
 	c->at = at;
 	c->end = at + len;
@@ -503,10 +504,10 @@ void column_begin(struct column *c, uint64_t at, uint64_t len, uint64_t values, 
 	c->dicts = 0;
 }
 
-void column_fini(struct column *c)
+void column_fini(struct parquet_column *c)
 {
 	free(c->dict.p);
 	free(c->page.p);
 	free(c->text);
-	*c = (struct column){ .type = 0 };
+	*c = (struct parquet_column){ .type = 0 };
 }

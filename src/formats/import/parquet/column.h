@@ -27,7 +27,7 @@ int parquet_bad(struct parquet_in *in, const char *fmt, ...) __attribute__((form
 int parquet_read_at(struct parquet_in *in, uint64_t at, void *buf, size_t len);
 int parquet_room(struct parquet_in *in, struct parquet_buf *b, size_t need);
 
-struct column {
+struct parquet_column {
 	char name[64];
 	uint8_t type;
 	bool optional, is_unsigned;
@@ -50,6 +50,7 @@ struct column {
 };
 
 /* Begins with a chunk of `values`. */
-void column_begin(struct column *c, uint64_t at, uint64_t len, uint64_t values, uint8_t codec);
-int column_next(struct parquet_in *in, struct column *c, struct cell *cell);
-void column_fini(struct column *c);
+void column_begin(struct parquet_column *c, uint64_t at, uint64_t len, uint64_t values,
+		  uint8_t codec);
+int column_next(struct parquet_in *in, struct parquet_column *c, struct import_cell *cell);
+void column_fini(struct parquet_column *c);

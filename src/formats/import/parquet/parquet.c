@@ -38,7 +38,7 @@ struct parquet {
 	uint32_t elements, group_count;
 	uint64_t rows; /* of all groups */
 	/* What was selected. */
-	struct column col[PARQUET_COLS];
+	struct parquet_column col[PARQUET_COLS];
 	int leaf[PARQUET_COLS]; /* its place among the columns of the file; -1: not there */
 	size_t cols;
 	/* Where the rows are. */
@@ -279,7 +279,7 @@ const char *parquet_why(const struct parquet *q)
 
 static int take(struct parquet *q, size_t i, const struct element *e, int leaf, bool flat)
 {
-	struct column *c = &q->col[i];
+	struct parquet_column *c = &q->col[i];
 
 	if (!flat || e->repetition > 1 || e->type < TYPE_BOOLEAN || e->type > TYPE_BYTE_ARRAY ||
 	    e->type == TYPE_INT96)
@@ -385,7 +385,7 @@ static void next_chunk(struct thrift *t, struct chunk *c)
 }
 
 /* A chunk begins with its dictionary, if it has one. */
-static int begin_chunk(struct parquet *q, struct column *col, const struct chunk *c)
+static int begin_chunk(struct parquet *q, struct parquet_column *col, const struct chunk *c)
 {
 	int64_t at = c->dictionary > 0 && c->dictionary < c->data ? c->dictionary : c->data;
 
@@ -444,7 +444,7 @@ static int next_group(struct parquet *q)
 	return err || found == want ? err : parquet_bad(&q->in, "a row group lacks a column");
 }
 
-int parquet_row(struct parquet *q, struct cell *cell)
+int parquet_row(struct parquet *q, struct import_cell *cell)
 {
 	int err = q->broken ? -EBADMSG : 0;
 
@@ -457,7 +457,7 @@ int parquet_row(struct parquet *q, struct cell *cell)
 		if (q->leaf[i] >= 0)
 			err = column_next(&q->in, &q->col[i], &cell[i]);
 		else
-			cell[i] = (struct cell){ .type = CELL_NULL };
+			cell[i] = (struct import_cell){ .type = CELL_NULL };
 	}
 	q->broken = err != 0;
 	q->rows_left -= !err;

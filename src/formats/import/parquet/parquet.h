@@ -38,7 +38,7 @@ uint64_t parquet_size(const struct parquet *q);
 int parquet_select(struct parquet *q, const char *const *col, size_t n, bool *have);
 
 /* The next row: 1, 0 at the end, or -EBADMSG: from here on nothing can be read. */
-int parquet_row(struct parquet *q, struct cell *cell);
+int parquet_row(struct parquet *q, struct import_cell *cell);
 
 /* The row groups' own word on how many rows they have. */
 uint64_t parquet_rows(const struct parquet *q);
