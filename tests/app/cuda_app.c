@@ -6,7 +6,8 @@
  *	cuda_app [option=number ...] MODE
  *
  * Options: devices threads streams launches nodes rate (launches/s; 0: as fast as it goes) forks
- * ns (of a kernel) block (seconds to stay at the end). Modes are the rows of the table below.
+ * ns (of a kernel) block (seconds to stay at the end) runtime (1: by libcudart) late (1: the profiler
+ * comes after cuInit). Modes are the rows of the table below.
  */
 #include <dlfcn.h>
 #include <pthread.h>
@@ -74,9 +75,9 @@ static struct {
 	const char *name;
 	long value;
 } options[] = {
-	{ "devices", 1 },     { "threads", 1 }, { "streams", 1 },
-	{ "launches", 1000 }, { "nodes", 100 }, { "rate", 0 },
-	{ "forks", 4 },       { "ns", 2000 },   { "block", 0 },
+	{ "devices", 1 }, { "threads", 1 }, { "streams", 1 }, { "launches", 1000 },
+	{ "nodes", 100 }, { "rate", 0 },    { "forks", 4 },   { "ns", 2000 },
+	{ "block", 0 },   { "late", 0 },    { "runtime", 0 },
 };
 
 static struct {
@@ -146,10 +147,53 @@ static CUresult begin(struct ctx *c, int device)
 	return CUDA_SUCCESS;
 }
 
+/* runtime=1: by libcudart, whose calls are made of the driver's. */
+struct dim {
+	unsigned x, y, z;
+};
+static int (*runtime_launch)(const void *, struct dim, struct dim, void **, size_t, CUstream);
+static int (*runtime_graph)(CUgraphExec, CUstream);
+
+static void load_runtime(void)
+{
+	static const char *const names[] = { "libcudart.so.13", "libcudart.so.12",
+					     "libcudart.so.11.0" };
+	void *lib = NULL;
+
+	for (size_t i = 0; i < 3 && !lib; i++)
+		lib = dlopen(names[i], RTLD_NOW);
+	if (!lib)
+		return;
+	*(void **)&runtime_launch = dlsym(lib, "cudaLaunchKernel");
+	*(void **)&runtime_graph = dlsym(lib, "cudaGraphLaunch");
+}
+
+static CUresult launch_graph(CUgraphExec exec, CUstream s)
+{
+	if (runtime_graph) {
+		int r = runtime_graph(exec, s);
+
+		if (r)
+			failed("cudaGraphLaunch", r);
+		return r;
+	}
+	TRY(cuGraphLaunch(exec, s));
+	return CUDA_SUCCESS;
+}
+
 static CUresult kernel(struct ctx *c, long i)
 {
 	CUstream s = c->stream[i % c->streams];
 
+	if (runtime_launch) {
+		struct dim grid = { (unsigned)(i % 3) + 1, 1, 1 }, block = { 64, 1, 1 };
+		int r = runtime_launch(c->small, grid, block, NULL, 0, s);
+
+		if (r)
+			failed("cudaLaunchKernel", r);
+		did.kernels += !r;
+		return r;
+	}
 	if (i % 8 == 7)
 		TRY(cuLaunchKernel(c->big, 512, 2, 1, 128, 2, 1, 1024, s, NULL, NULL));
 	else
@@ -284,7 +328,8 @@ static CUresult graph(struct ctx *c)
 	TRY(cuGraphInstantiateWithFlags(&exec, g, 0));
 	did.kernels = 0;
 	for (long i = 0; i < opt("launches"); i++) {
-		TRY(cuGraphLaunch(exec, c->stream[0]));
+		if (launch_graph(exec, c->stream[0]))
+			return did.error;
 		did.kernels += opt("nodes");
 		did.graphs++;
 		if (i % 16 == 15)
@@ -293,6 +338,31 @@ static CUresult graph(struct ctx *c)
 	TRY(cuCtxSynchronize());
 	TRY(cuGraphExecDestroy(exec));
 	TRY(cuGraphDestroy(g));
+	return CUDA_SUCCESS;
+}
+
+/* Graphs come, are launched a few times, and go: on every thread at once. */
+static CUresult regraph(struct ctx *c)
+{
+	for (long n = 0; n < opt("launches"); n++) {
+		CUgraphExec exec;
+		CUgraph g;
+
+		TRY(cuStreamBeginCapture_v2(c->stream[0], 0));
+		for (long i = 0; i < opt("nodes"); i++)
+			TRY(cuLaunchKernel(c->small, 1, 1, 1, 64, 1, 1, 0, c->stream[0], NULL,
+					   NULL));
+		TRY(cuStreamEndCapture(c->stream[0], &g));
+		TRY(cuGraphInstantiateWithFlags(&exec, g, 0));
+		for (long i = 0; i < 5; i++) {
+			TRY(cuGraphLaunch(exec, c->stream[0]));
+			did.kernels += opt("nodes");
+			did.graphs++;
+		}
+		TRY(cuStreamSynchronize(c->stream[0]));
+		TRY(cuGraphExecDestroy(exec));
+		TRY(cuGraphDestroy(g));
+	}
 	return CUDA_SUCCESS;
 }
 
@@ -427,6 +497,75 @@ static CUresult loops(struct ctx *c)
 	return CUDA_SUCCESS;
 }
 
+/* --- beside a profiler of the program's own: tests/app/cuda_kineto.c, by its two functions --- */
+
+static void (*profiler_start)(void), (*profiler_stop)(void);
+
+/* Before cuInit(), as torch is; or, with late=1, after it. */
+static void load_profiler(void)
+{
+	const char *path = getenv("APP_PROFILER");
+	void *lib = path ? dlopen(path, RTLD_NOW) : NULL;
+
+	if (!lib)
+		return;
+	*(void **)&profiler_start = dlsym(lib, "profiler_start");
+	*(void **)&profiler_stop = dlsym(lib, "profiler_stop");
+}
+
+static CUresult work(struct ctx *c, CUgraphExec exec, long n)
+{
+	for (long i = 0; i < n; i++) {
+		CUresult r = kernel(c, i);
+
+		if (r)
+			return r;
+	}
+	for (long i = 0; i < 20; i++) {
+		TRY(cuGraphLaunch(exec, c->stream[0]));
+		did.kernels += opt("nodes");
+	}
+	TRY(cuCtxSynchronize());
+	return CUDA_SUCCESS;
+}
+
+/* Work without a profiler, with it, and without it for as long as a probe may need to come back. */
+static CUresult profiled(struct ctx *c)
+{
+	CUgraphExec exec;
+	CUgraph g;
+
+	if (opt("late")) {
+		load_profiler();
+		sleep(1);
+	}
+	TRY(cuStreamBeginCapture_v2(c->stream[0], 0));
+	for (long i = 0; i < opt("nodes"); i++)
+		if (kernel(c, i * c->streams))
+			return did.error;
+	TRY(cuStreamEndCapture(c->stream[0], &g));
+	TRY(cuGraphInstantiateWithFlags(&exec, g, 0));
+	did.kernels = 0;
+	for (int twice = 0; twice < 2; twice++) {
+		if (work(c, exec, opt("launches")))
+			return did.error;
+		if (profiler_start)
+			profiler_start();
+		if (work(c, exec, opt("launches")))
+			return did.error;
+		if (profiler_stop)
+			profiler_stop();
+		for (int tenth = 0; tenth < 40; tenth++) {
+			if (kernel(c, tenth))
+				return did.error;
+			usleep(100000);
+		}
+		if (work(c, exec, opt("launches")))
+			return did.error;
+	}
+	return CUDA_SUCCESS;
+}
+
 static CUresult nothing(struct ctx *c)
 {
 	(void)c;
@@ -437,9 +576,10 @@ static const struct {
 	const char *name;
 	CUresult (*run)(struct ctx *c);
 } modes[] = {
-	{ "init", nothing },  { "storm", storm },   { "mix", mix },     { "graph", graph },
-	{ "forks", forks },   { "exec", again },    { "exit", leave },  { "hang", hang },
-	{ "reload", reload }, { "phases", phases }, { "loops", loops }, { "steps", steps },
+	{ "init", nothing },      { "storm", storm },     { "mix", mix },     { "graph", graph },
+	{ "forks", forks },       { "exec", again },      { "exit", leave },  { "hang", hang },
+	{ "reload", reload },     { "phases", phases },   { "loops", loops }, { "steps", steps },
+	{ "profiled", profiled }, { "regraph", regraph },
 };
 
 static CUresult (*run)(struct ctx *c);
@@ -489,6 +629,10 @@ int main(int argc, char *argv[])
 	}
 	if (load())
 		return 1;
+	if (opt("runtime"))
+		load_runtime();
+	if (!opt("late"))
+		load_profiler();
 	if ((r = p_cuInit(0)))
 		failed("cuInit", r);
 	n = opt("threads") < 256 ? opt("threads") : 256;

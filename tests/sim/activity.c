@@ -6,7 +6,8 @@
 #include "cupti.h"
 #include "cupti_calls.h"
 
-#define STACK 64
+#define STACK     64
+#define ENABLE_NS 5000000 /* SIM_STRICT */
 
 /* The old calls act on what all share; in multi-subscriber mode they are refused. */
 static int shared(struct client **out)
@@ -55,10 +56,13 @@ static int enable(struct client *c, uint32_t kind)
 		err = E_NOT_COMPATIBLE;
 	if (err)
 		return err;
+	sim_strict_lock();
+	sim_strict_cost(ENABLE_NS);
 	if (kind == SIM_DRIVER || kind == SIM_RUNTIME)
 		sim_api_records(c, kind == SIM_RUNTIME, true);
 	__atomic_fetch_or(&c->kinds, 1ull << kind, __ATOMIC_RELAXED);
 	sim_cupti_wishes();
+	sim_strict_unlock();
 	return OK;
 }
 
@@ -66,10 +70,13 @@ static int disable(struct client *c, uint32_t kind)
 {
 	if (!sim_stride(kind, sim_level))
 		return E_KIND;
+	sim_strict_lock();
+	sim_strict_cost(ENABLE_NS);
 	if (kind == SIM_DRIVER || kind == SIM_RUNTIME)
 		sim_api_records(c, kind == SIM_RUNTIME, false);
 	__atomic_fetch_and(&c->kinds, ~(1ull << kind), __ATOMIC_RELAXED);
 	sim_cupti_wishes();
+	sim_strict_unlock();
 	return OK;
 }
 
@@ -212,6 +219,9 @@ int cuptiActivityRegisterCallbacks(request_fn request, complete_fn complete)
 
 	if (err || !request || !complete)
 		return err ? err : E_PARAMETER;
+	err = (int)sim_fault_int("SIM_REGISTER_ERROR", 0);
+	if (err)
+		return err;
 	c->request = request;
 	c->complete = complete;
 	return OK;

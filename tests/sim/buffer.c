@@ -20,8 +20,11 @@
 
 #include "cupti.h"
 
-#define LOOK_NS    2000000 /* how often the worker looks at full buffers that are not complete */
-#define NULL_FIXED 129     /* from this level on a refused buffer is harmless */
+#define LOOK_NS    2000000  /* how often the worker looks at full buffers that are not complete */
+#define NULL_FIXED 129      /* from this level on a refused buffer is harmless */
+#define REQUEST_NS 20000    /* SIM_STRICT */
+#define KERNEL_NS  1000     /* SIM_STRICT: of a launch, if its kernel is recorded */
+#define LATE_NS    10000000 /* SIM_STRICT: after FlushAll() has returned */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows, to `period_ms` */
 static pthread_cond_t work = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
@@ -136,6 +139,7 @@ static struct buf *request(struct client *c, uint64_t tid)
 	uint8_t *data = NULL;
 	struct buf *b;
 
+	sim_strict_cost(REQUEST_NS);
 	if (c->request2)
 		c->request2(&data, &size, &max, &info);
 	else if (c->request)
@@ -166,7 +170,16 @@ void sim_emit(struct client *c, const struct sim_op *op)
 	static atomic_llong seen;
 	uint32_t stride = sim_stride(op->kind, sim_level);
 	struct slot *s = slot_of(c);
+	struct sim_op untimed;
 
+	if (op->kind == SIM_KERNEL) {
+		sim_strict_cost(KERNEL_NS);
+		if (!sim_strict_timed(c)) {
+			untimed = *op;
+			untimed.start = untimed.end = 0;
+			op = &untimed;
+		}
+	}
 	if (drop_every < 0)
 		drop_every = sim_fault_int("SIM_DROP", 0);
 	if (!s || !stride || (drop_every && atomic_fetch_add(&seen, 1) % drop_every == 0)) {
@@ -327,6 +340,8 @@ static void *worker_main(void *arg)
 		flush = asked;
 		flag = flags;
 		pthread_mutex_unlock(&lock);
+		if (flush != answered && sim_strict())
+			nanosleep(&(struct timespec){ .tv_nsec = LATE_NS }, NULL);
 		hand_out(flush != answered, flag & 1);
 		pthread_mutex_lock(&lock);
 		answered = flush;
@@ -356,7 +371,7 @@ int sim_flush(uint32_t flag)
 	flags |= flag & 1;
 	mine_is = ++asked;
 	pthread_cond_signal(&work);
-	while (answered < mine_is && !stopping)
+	while (answered < mine_is && !stopping && !sim_strict())
 		pthread_cond_wait(&done, &lock);
 	pthread_mutex_unlock(&lock);
 	return OK;

@@ -95,7 +95,7 @@ CUresult sim_enter(struct sim_call *c, uint32_t cbid, const char *name, const vo
 	c->cbid = 0;
 	if (!tool)
 		return fault_of(cbid);
-	sim_me.corr = next_corr();
+	sim_me.corr = sim_me.runtime_corr ? sim_me.runtime_corr : next_corr();
 	if (GET(tool->driver[cbid]) || sim_wants(tool, SIM_DRIVER))
 		sim_call_begin(c, tool, cbid, name, args, symbol, sim_me.corr);
 	return fault_of(cbid);
@@ -110,6 +110,40 @@ CUresult sim_leave(struct sim_call *c, CUresult r)
 		tool->leave(c);
 	}
 	return r;
+}
+
+/* A call of the runtime: those of the driver that it makes have its correlation id. */
+static void runtime_enter(struct sim_call *c, uint32_t cbid, const char *name, const void *args,
+			  const char *symbol)
+{
+	struct sim_tool *tool = sim_tool_get();
+
+	*c = (struct sim_call){ .runtime = true };
+	if (!tool)
+		return;
+	sim_me.runtime_corr = next_corr();
+	if (!GET(tool->runtime[cbid]) && !sim_wants(tool, SIM_RUNTIME))
+		return;
+	*c = (struct sim_call){ .cbid = cbid,
+				.corr = sim_me.runtime_corr,
+				.name = name,
+				.symbol = symbol,
+				.args = args,
+				.runtime = true };
+	c->ctx = sim_me.depth ? sim_me.stack[sim_me.depth - 1] : NULL;
+	c->ctx_id = c->ctx ? c->ctx->id : 0;
+	tool->enter(c);
+}
+
+static void runtime_leave(struct sim_call *c, CUresult r)
+{
+	sim_me.runtime_corr = 0;
+	sim_leave(c, r);
+}
+
+static const char *symbol_of(CUfunction f)
+{
+	return f ? f->name : NULL;
 }
 
 const char *sim_call_name(uint32_t cbid)
@@ -194,6 +228,9 @@ CUresult cuGetExportTable(const void **table, const CUuuid *id)
 		.current = current,
 		.call_name = sim_call_name,
 		.next_corr = next_corr,
+		.runtime_enter = runtime_enter,
+		.runtime_leave = runtime_leave,
+		.symbol = symbol_of,
 	};
 
 	if (!table || !id || memcmp(id, SIM_UUID, sizeof(*id)))

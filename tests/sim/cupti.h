@@ -159,6 +159,14 @@ void sim_worker_start(void);
 void sim_worker_stop(void);
 bool sim_worker_lost(void); /* in a fork: there is no worker */
 
+/* strict.c: what SIM_STRICT adds; nothing without it */
+bool sim_strict(void);
+void sim_strict_lock(void); /* CUPTI's own, held in Enable, Disable and resource callbacks */
+void sim_strict_unlock(void);
+void sim_strict_cost(uint64_t ns);             /* of the calling thread */
+bool sim_strict_timed(const struct client *c); /* false: the device has no buffer for its times */
+void sim_strict_reset(void);                   /* the device's buffers are empty again */
+
 /* pm.c */
 uint64_t sim_pm_kinds(void); /* that it wants to see */
 void sim_pm_saw(const struct sim_op *op);

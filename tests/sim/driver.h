@@ -107,6 +107,7 @@ struct sim_thread {
 	struct sim_ctx *stack[16]; /* the current one is the last */
 	int depth;
 	uint32_t corr;          /* of the call under way */
+	uint32_t runtime_corr;  /* of the runtime's call around it; 0: none */
 	struct sim_stream *own; /* CU_STREAM_PER_THREAD */
 	struct sim_ctx *own_ctx;
 };

@@ -7,7 +7,7 @@
     gen.py args.c   driver.tbl            the arguments' sizes as the stand-in has them, for a test
     gen.py meta.h   driver.tbl            and as NVIDIA's headers have them
     gen.py map      cupti.tbl LEVEL NAME  linker script: what CUPTI of that version exports
-    gen.py place    LEVEL NAME STAMP LIBCUPTI LIBCUDA   a folder in which programs find both
+    gen.py place    LEVEL NAME STAMP LIBCUPTI LIBCUDA LIBCUDART   a folder where programs find them
 """
 import re
 import sys
@@ -108,10 +108,11 @@ def export_map(path, level, soname):
     print("\tlocal:\n\t\t*;\n};")
 
 
-def place(level, soname, stamp, cupti, cuda):
+def place(level, soname, stamp, cupti, cuda, cudart):
     folder = Path(stamp).resolve().parent / level
     folder.mkdir(exist_ok=True)
-    for name, lib in ((soname, cupti), ("libcupti.so", cupti), ("libcuda.so.1", cuda)):
+    for name, lib in ((soname, cupti), ("libcupti.so", cupti), ("libcuda.so.1", cuda),
+                      ("libcudart.so." + ("11.0" if level[:2] == "11" else level[:2]), cudart)):
         link = folder / name
         link.unlink(missing_ok=True)
         link.symlink_to(Path(lib).resolve())

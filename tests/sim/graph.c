@@ -30,6 +30,7 @@ struct sim_graph {
 
 struct sim_exec {
 	struct sim_graph *graph; /* owned */
+	bool whole;              /* GRAPH_TRACE was enabled when it was made */
 };
 
 static atomic_uint graphs_made;
@@ -266,6 +267,14 @@ CUresult do_cuGraphClone(CUgraph *out, CUgraph graph)
 	return CUDA_SUCCESS;
 }
 
+static bool sim_graph_trace(void)
+{
+	struct sim_tool *tool = sim_tool_get();
+
+	return tool && GET(tool->graph_trace);
+}
+
+/* SIM_STRICT: whether its launches are recorded whole or by node is decided here, for its life. */
 CUresult do_cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsigned long long flags)
 {
 	struct sim_exec *e;
@@ -277,6 +286,7 @@ CUresult do_cuGraphInstantiateWithFlags(CUgraphExec *exec, CUgraph graph, unsign
 	if (!e)
 		return CUDA_ERROR_OUT_OF_MEMORY;
 	tell(17, (struct sim_graph_data){ .graph = graph, .exec = e });
+	e->whole = sim_graph_trace();
 	e->graph = copy_of(graph, e);
 	if (!e->graph)
 		return free(e), CUDA_ERROR_OUT_OF_MEMORY;
@@ -334,7 +344,7 @@ CUresult do_cuGraphLaunch(CUgraphExec exec, CUstream stream)
 {
 	struct sim_tool *tool = sim_tool_get();
 	struct sim_op whole = { .kind = SIM_GRAPH_TRACE, .start = SIM_NEVER, .corr = sim_me.corr };
-	bool whole_only = tool && GET(tool->graph_trace);
+	bool whole_only = exec && sim_env_int("SIM_STRICT", 0) ? exec->whole : sim_graph_trace();
 	struct sim_stream *s;
 	struct work w;
 	uint64_t now, from;
@@ -362,7 +372,7 @@ CUresult do_cuGraphLaunch(CUgraphExec exec, CUstream stream)
 	whole.context = s->ctx->id;
 	whole.stream = s->id;
 	whole.graph = exec->graph->id;
-	if (whole_only && exec->graph->n)
+	if (tool && whole_only && exec->graph->n)
 		tool->op(&whole);
 	return CUDA_SUCCESS;
 }

@@ -110,6 +110,7 @@ struct sim_call {
 	const void *args;
 	CUcontext ctx;
 	uint32_t ctx_id;
+	bool runtime; /* of libcudart, around calls of the driver with the same corr */
 	uint64_t start;
 	uint64_t shared[8]; /* correlationData, one a subscriber */
 	CUresult result;
@@ -134,7 +135,7 @@ struct sim_module_data {
 struct sim_tool {
 	uint64_t kinds; /* bits of the kinds that somebody enabled; read with relaxed loads */
 	uint8_t graph_trace;
-	uint8_t driver[SIM_CBIDS];
+	uint8_t driver[SIM_CBIDS], runtime[SIM_CBIDS];
 	uint8_t resource[32];
 	uint8_t sync[4];
 	void (*enter)(struct sim_call *call);
@@ -162,6 +163,10 @@ struct sim_driver {
 	CUcontext (*current)(void);
 	const char *(*call_name)(uint32_t cbid);
 	uint32_t (*next_corr)(void);
+	void (*runtime_enter)(struct sim_call *c, uint32_t cbid, const char *name, const void *args,
+			      const char *symbol);
+	void (*runtime_leave)(struct sim_call *c, CUresult r);
+	const char *(*symbol)(CUfunction f);
 };
 
 /* Words that one thread sets while others look: no order is meant, a late look is as good. */

@@ -104,6 +104,8 @@ void sim_cupti_wishes(void)
 		kinds |= GET(c->kinds) | sim_pm_kinds() | sim_range_kinds();
 		if (GET(c->api_any[0]))
 			kinds |= 1ull << SIM_DRIVER;
+		if (GET(c->api_any[1]))
+			kinds |= 1ull << SIM_RUNTIME;
 		wanted |= GET(c->used) || kinds;
 		graph |= GET(c->kinds) >> SIM_GRAPH_TRACE & 1 &&
 			 (!c->multi || GET(c->attr[A_MULTI_GRAPH]));
@@ -112,6 +114,7 @@ void sim_cupti_wishes(void)
 				any[d][k] |= GET(c->on[d][k]);
 	}
 	set_bytes(tool.driver, any[D_DRIVER], sizeof(tool.driver));
+	set_bytes(tool.runtime, any[D_RUNTIME], sizeof(tool.runtime));
 	set_bytes(tool.resource, any[D_RESOURCE], sizeof(tool.resource));
 	set_bytes(tool.sync, any[D_SYNC], sizeof(tool.sync));
 	SET(tool.graph_trace, graph);
@@ -122,13 +125,28 @@ void sim_cupti_wishes(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static void call_back(int domain, struct sim_call *call, int site)
+/*
+ * SIM_STRICT: the name is valid in the callback only, in memory that is used again. It is the only
+ * text that callbacks of launches may look at.
+ */
+static const char *lend_symbol(const char *symbol)
 {
+	static __thread char scratch[512];
+
+	if (!sim_strict())
+		return symbol;
+	memset(scratch, symbol ? 0 : '?', sizeof(scratch) - 1);
+	return symbol ? strncpy(scratch, symbol, sizeof(scratch) - 1) : NULL;
+}
+
+static void call_back(struct sim_call *call, int site)
+{
+	int domain = call->runtime ? D_RUNTIME : D_DRIVER;
 	struct callback_data d = { .site = site,
 				   .function = call->name,
 				   .params = call->args,
 				   .result = site ? &call->result : NULL,
-				   .symbol = call->symbol,
+				   .symbol = lend_symbol(call->symbol),
 				   .context = call->ctx,
 				   .context_id = call->ctx_id,
 				   .corr = call->corr };
@@ -141,20 +159,26 @@ static void call_back(int domain, struct sim_call *call, int site)
 		d.shared = &call->shared[i];
 		GET(c->fn)(GET(c->userdata), domain, call->cbid, &d);
 	}
+	lend_symbol(NULL);
+}
+
+static bool is_called_back(const struct sim_call *call)
+{
+	return GET((call->runtime ? tool.runtime : tool.driver)[call->cbid]);
 }
 
 static void enter(struct sim_call *call)
 {
-	if (GET(tool.driver[call->cbid]))
-		call_back(D_DRIVER, call, 0);
-	if (sim_wants(&tool, SIM_DRIVER))
+	if (is_called_back(call))
+		call_back(call, 0);
+	if (sim_wants(&tool, call->runtime ? SIM_RUNTIME : SIM_DRIVER))
 		call->start = sim_drv->now();
 }
 
 static void leave(struct sim_call *call)
 {
-	if (sim_wants(&tool, SIM_DRIVER) && call->start) {
-		struct sim_op o = { .kind = SIM_DRIVER,
+	if (call->start) {
+		struct sim_op o = { .kind = call->runtime ? SIM_RUNTIME : SIM_DRIVER,
 				    .corr = call->corr,
 				    .start = call->start,
 				    .end = sim_drv->now() };
@@ -164,8 +188,8 @@ static void leave(struct sim_call *call)
 		o.api.tid = (uint32_t)syscall(SYS_gettid);
 		op(&o);
 	}
-	if (GET(tool.driver[call->cbid]))
-		call_back(D_DRIVER, call, 1);
+	if (is_called_back(call))
+		call_back(call, 1);
 }
 
 static bool wants_api(const struct client *c, const struct sim_op *o)
@@ -208,9 +232,11 @@ static void resourced(uint32_t cbid, CUcontext ctx, CUstream stream, void *descr
 {
 	struct resource_data d = { ctx, stream, descriptor };
 
+	sim_strict_lock();
 	for (int i = 1; i < CLIENTS; i++)
 		if (GET(sim_clients[i].used) && GET(sim_clients[i].on[D_RESOURCE][cbid]))
 			sim_clients[i].fn(sim_clients[i].userdata, D_RESOURCE, cbid, &d);
+	sim_strict_unlock();
 }
 
 static void synced(uint32_t cbid, CUcontext ctx, CUstream stream)
@@ -310,6 +336,7 @@ int cuptiUnsubscribe(struct client *c)
 	off(c);
 	SET(c->kinds, 0);
 	SET(c->used, false);
+	sim_strict_reset();
 	sim_cupti_wishes();
 	return OK;
 }
