@@ -138,6 +138,15 @@ AON_API uint32_t aon_capture(uint32_t *ms);
 /* The last request to make room for another tool (`aon yield`): its number, and for how long; 0:
  * none. For a probe that uses hardware which only one tool can use. */
 AON_API uint32_t aon_room(uint32_t *ms);
+/*
+ * A profiler of this process begins, and its library needs hardware that a probe may hold:
+ * aon_room_begin() returns when the probe has left it, after two seconds at most. The probe comes
+ * back some time after aon_room_end(). The probe that holds it says with aon_room_serve() whom to
+ * call: with the name, and with NULL at the end.
+ */
+AON_API void aon_room_begin(const char *who);
+AON_API void aon_room_end(void);
+AON_API void aon_room_serve(void (*fn)(const char *who));
 /* Whether another tool has a lease on the GPUs' counters: `aon lease take pm`. */
 AON_API int aon_counters_leased(void);
 

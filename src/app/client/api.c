@@ -235,6 +235,31 @@ AON_API uint32_t aon_room(uint32_t *ms)
 	return number;
 }
 
+static void (*_Atomic room_fn)(const char *who);
+
+AON_API void aon_room_serve(void (*fn)(const char *who))
+{
+	atomic_store_explicit(&room_fn, fn, memory_order_release); /* with what it works on */
+}
+
+static void room(const char *who)
+{
+	void (*fn)(const char *who) = atomic_load_explicit(&room_fn, memory_order_acquire);
+
+	if (fn && !client_was_forked())
+		fn(who);
+}
+
+AON_API void aon_room_begin(const char *who)
+{
+	room(who ? who : "a profiler");
+}
+
+AON_API void aon_room_end(void)
+{
+	room(NULL);
+}
+
 AON_API int aon_counters_leased(void)
 {
 	const struct aon_gate *g = __atomic_load_n(&c->gate, __ATOMIC_ACQUIRE);

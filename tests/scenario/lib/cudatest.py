@@ -15,8 +15,9 @@ except FileNotFoundError:
 
 
 def sim_env(place, level="129", **extra):
-    """The environment of a program on the stand-in with CUPTI of that level, and the probe."""
-    env = app_env(place, CUDA_INJECTION64_PATH=PROBE,
+    """The environment of a program on the stand-in with CUPTI of that level, and the probe. The
+    stand-in is strict; SIM_STRICT=1 has the real one's costs, too."""
+    env = app_env(place, CUDA_INJECTION64_PATH=PROBE, SIM_STRICT=2,
                   LD_LIBRARY_PATH=BUILD / "tests" / "sim" / level, AON_JOIN_MS=1000)
     if "address" in SANITIZED:  # programs leave what they made to the driver's end
         env["ASAN_OPTIONS"] = "detect_leaks=0"

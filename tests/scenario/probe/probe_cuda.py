@@ -69,9 +69,9 @@ def fields():
 
 
 def graphs():
-    """Looked at by node a few times, then whole; the report has every kernel."""
+    """By template: looked at by node a few times, then whole; the report has every kernel."""
     with Place() as place, Daemon(place) as d:
-        r = run(place, "launches=200", "nodes=100", "graph")
+        r = run(place, "launches=200", "nodes=100", "graph", AON_CUDA_GRAPHS="template", SIM_STRICT=0)
         rep = stored(d)
         a = rep["accounting"]
         k = rows(rep, "kernels")
@@ -81,14 +81,27 @@ def graphs():
         whole = {x["name"]: x["total_ns"] for x in rep["kernels"]}
         ok(whole == {SMALL: 17600 * 2000, BIG: 2400 * 20000}, "their time, too", whole)
     with Place() as place, Daemon(place) as d:
-        run(place, "launches=50", "nodes=100", "graph", AON_CUDA_GRAPHS="node")
+        run(place, "launches=50", "nodes=100", "graph")
         rep = stored(d)
-        ok(count(rep, "kernel") == 5000 and count(rep, "graph") == 0, "node by node, if it is asked for",
+        ok(count(rep, "kernel") == 5000 and count(rep, "graph") == 0, "node by node, unless it is asked for",
            rows(rep))
         ev = events(place.store, "kernel")
         ok(len({e["b"] for e in ev}) == 100 and len({e["b"] >> 32 for e in ev}) == 1 and
            len({e["corr"] for e in ev}) == 50, "each node by its number, each launch by its correlation",
            ev[:2])
+
+
+def runtime():
+    """Launches by libcudart: the driver's call is inside of the runtime's. Each counts once."""
+    with Place() as place, Daemon(place) as d:
+        r = run(place, "launches=1000", "runtime=1", "storm")
+        ok(clean(r) and count(stored(d), "kernel") == 1000, "by the runtime: every kernel",
+           rows(stored(d)))
+        r = run(place, "launches=64", "nodes=10", "runtime=1", "graph", AON_CUDA_GRAPHS="template",
+                SIM_STRICT=0)
+        ok(clean(r) and count(stored(d), "kernel") == 1640 and
+           sum(e["kind"] == "kernel" for e in events(place.store)) == 1000 + 4 * 10,
+           "graphs by template: launches 0, 1, 4 and 16 by node", rows(stored(d)))
 
 
 def tiers():
@@ -212,7 +225,7 @@ def doctor():
 
 
 def main():
-    for case in (every_version, fields, graphs, tiers, in_time, late_daemon, alone, reasons,
+    for case in (every_version, fields, graphs, runtime, tiers, in_time, late_daemon, alone, reasons,
                  real_cupti, doctor):
         case()
     done()

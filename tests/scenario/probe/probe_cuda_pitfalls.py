@@ -60,14 +60,15 @@ def another_leaves():
 
 
 def several_may():
-    """13.3 and a driver that can: both record, nobody yields."""
+    """13.3 and a driver that can, if it is asked for: both record, nobody yields."""
     with Place() as place, Daemon(place) as d:
-        p = start(place, "rate=1000", "launches=100000", "storm", level="133")
+        p = start(place, "rate=1000", "launches=100000", "storm", level="133", AON_CUDA_MULTI=1)
         ok(wait_for(lambda: "beside other tools" in note(d, p.pid)), "13.3: several subscribers",
            note(d, p.pid))
+        ok(wait_for(lambda: count(stored(d), "kernel") > 500), "13.3: with times, by the newer clock")
         p.kill()
         p.communicate()
-        r = run(place, "launches=500", "storm", level="133", SIM_DRIVER_VERSION=13020)
+        r = run(place, "launches=500", "storm", level="133", SIM_DRIVER_VERSION=13020, AON_CUDA_MULTI=1)
         ok(clean(r) and count(stored(d), "kernel") >= 500, "13.3 with an older driver: one subscriber", r)
 
 
@@ -141,15 +142,34 @@ def concurrent():
 
 
 def graph_levels():
+    for policy in ("node", "graph", "template"):
+        with Place() as place, Daemon(place) as d:
+            r = run(place, "launches=64", "nodes=50", "graph", AON_CUDA_GRAPHS=policy)
+            rep = stored(d)
+            ok(clean(r) and count(rep, "kernel") + 50 * count(rep, "graph") == 64 * 50,
+               f"{policy}: a level that is fixed when the graph is made loses no launch", rows(rep))
     with Place() as place, Daemon(place) as d:
         r = run(place, "launches=20", "nodes=50", "graph", AON_CUDA_GRAPHS="graph")
         rep = stored(d)
         ok(clean(r) and count(rep, "graph") == 20 and count(rep, "kernel") == 0,
            "graphs whole from the first launch, if it is asked for", rows(rep))
     with Place() as place, Daemon(place) as d:
-        r = run(place, "launches=64", "nodes=50", "graph", level="133")
+        r = run(place, "launches=64", "nodes=50", "graph", level="133", AON_CUDA_MULTI=1)
         ok(clean(r) and count(stored(d), "kernel") == 64 * 50 and count(stored(d), "graph") == 0,
            "beside other tools the level of graphs is left alone: node by node", rows(stored(d)))
+
+
+def graph_locks():
+    """CUPTI holds a lock when it enables a kind, and when it tells that a graph is destroyed."""
+    with Place() as place, Daemon(place) as d:
+        p = start(place, "launches=60", "nodes=4", "threads=8", "regraph", AON_CUDA_GRAPHS="template")
+        try:
+            r = said(p, 60)
+        except subprocess.TimeoutExpired:
+            p.kill()
+            r = {"rc": "hangs", "stderr": ""}
+        ok(clean(r) and r["graphs"] == 2400, "8 threads make, launch and destroy graphs", r)
+        identity(stored(d), "graphs of 8 threads")
 
 
 # --- flushing ---
@@ -213,6 +233,18 @@ def few_buffers():
             ok(clean(r) and by.get("discarded", 0) > 1000 and total in range(20000, 20010),
                f"CUPTI {level}: 4 buffers, 20,000 launches ahead of the GPU: {by}", f"{r} {rows(rep)}")
             identity(rep, f"CUPTI {level}: discarded")
+
+
+def device_buffers():
+    """The device's buffers for times run out: kernels without times are an alarm, and CUPTI is opened anew."""
+    with Place() as place, Daemon(place) as d:
+        p = start(place, "launches=60000", "rate=10000", "block=30", "storm", SIM_DEVICE_RECORDS=20000)
+        ok(wait_for(lambda: "without times" in note(d, p.pid), 30), "kernels without times are said", note(d, p.pid))
+        ok(wait_for(lambda: count(stored(d), "kernel") > 35000, 30), "and end, because CUPTI is opened anew",
+           f"{rows(stored(d))} {lost_by(stored(d))}")
+        p.kill()
+        p.communicate()
+        identity(stored(d), "without times")
 
 
 # --- names ---
@@ -378,7 +410,7 @@ def chain():
 
 def main():
     for case in (another_holds_it, another_leaves, several_may, asked_for_room, yields, robbed, concurrent,
-                 graph_levels, unfinished, idle_threads, untimed, dropped, shuffled, few_buffers,
+                 graph_levels, graph_locks, unfinished, idle_threads, untimed, dropped, shuffled, few_buffers, device_buffers,
                  names, clocks, drift, latency, hardware_events, forks, again, leaving, driver_launches, device_lost, one_library,
                  two_probes, chain):
         case()

@@ -314,14 +314,7 @@ static const struct {
 	N(CUPTI_CONFIDENTIAL, CUPTI_ERROR_CONFIDENTIAL_COMPUTING_NOT_SUPPORTED),
 	N(CUPTI_CMP, CUPTI_ERROR_CMP_DEVICE_NOT_SUPPORTED), N(CUPTI_UNKNOWN, CUPTI_ERROR_UNKNOWN),
 /* clang-format on */
-#define CBID(domain, name, number, what) NUMBER_##domain(name, number)
-#define NUMBER_DRIVER(name, number)      { #name, number, CUPTI_DRIVER_TRACE_CBID_##name },
-#if CUPTI_API_VERSION < 130000
-/* Numbers of calls that came later. */
-#define CUPTI_RUNTIME_TRACE_CBID___cudaLaunchKernel_v13000      505
-#define CUPTI_RUNTIME_TRACE_CBID___cudaLaunchKernel_ptsz_v13000 506
-#endif
-#define NUMBER_RUNTIME(name, number) { #name, number, CUPTI_RUNTIME_TRACE_CBID_##name },
+#define CBID(name, number, what) { #name, number, CUPTI_DRIVER_TRACE_CBID_##name },
 #include "probe/cuda/cbid.tbl.h"
 };
 

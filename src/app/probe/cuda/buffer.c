@@ -25,14 +25,18 @@ static void fill(_Atomic uint64_t *bits, uint32_t n)
 		bits[i / 64] |= 1ull << i % 64;
 }
 
-bool buffer_setup(struct cuda *c, uint32_t kib)
+bool buffer_setup(struct cuda *c, uint32_t kib, uint32_t buffer_kib)
 {
-	uint32_t n = kib / (CUDA_BUFFER_BYTES >> 10);
+	uint32_t each = buffer_kib < CUDA_BUFFER_LEAST  ? CUDA_BUFFER_LEAST
+			: buffer_kib > CUDA_BUFFER_MOST ? CUDA_BUFFER_MOST
+							: buffer_kib;
+	uint32_t n = kib / each;
 	size_t bytes;
 	void *mem;
 
 	n = n < 4 ? 4 : n > CUDA_BUFFERS_MAX ? CUDA_BUFFERS_MAX : n;
-	bytes = (size_t)n * CUDA_BUFFER_BYTES + CUDA_DISCARDS * CUDA_DISCARD_BYTES;
+	c->buffer_bytes = each << 10;
+	bytes = (size_t)n * c->buffer_bytes + CUDA_DISCARDS * CUDA_DISCARD_BYTES;
 	mem = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
 		   -1, 0);
 	if (mem == MAP_FAILED)
@@ -75,14 +79,14 @@ void buffer_request(struct cuda *c, uint8_t **buffer, size_t *size, size_t *max_
 	*max_records = 0; /* as many as there is room for */
 	atomic_fetch_add_explicit(&c->requests, 1, memory_order_relaxed);
 	if (i >= 0) {
-		*buffer = c->mem + (size_t)i * CUDA_BUFFER_BYTES;
-		*size = CUDA_BUFFER_BYTES;
+		*buffer = c->mem + (size_t)i * c->buffer_bytes;
+		*size = c->buffer_bytes;
 		return;
 	}
 	i = take(c->discard_free, CUDA_DISCARDS);
 	*size = CUDA_DISCARD_BYTES;
 	if (i >= 0) {
-		*buffer = c->mem + (size_t)c->buffers * CUDA_BUFFER_BYTES +
+		*buffer = c->mem + (size_t)c->buffers * c->buffer_bytes +
 			  (size_t)i * CUDA_DISCARD_BYTES;
 	} else if (c->api.version >= REFUSABLE) {
 		*buffer = NULL;
@@ -113,28 +117,35 @@ static void discarded(struct cuda *c, uint8_t *buffer, uint32_t i, size_t valid)
 
 void buffer_complete(struct cuda *c, uint8_t *buffer, size_t valid)
 {
-	size_t pool = (size_t)c->buffers * CUDA_BUFFER_BYTES, at = (size_t)(buffer - c->mem);
+	size_t pool = (size_t)c->buffers * c->buffer_bytes, at = (size_t)(buffer - c->mem);
 
 	if (buffer == scrap) {
 		aon_lost(AON_LOST_DISCARDED, 1);
 	} else if (buffer >= c->mem && at < pool) {
-		valid = valid > CUDA_BUFFER_BYTES ? CUDA_BUFFER_BYTES : valid;
+		valid = valid > c->buffer_bytes ? c->buffer_bytes : valid;
 		decode(c, buffer, valid);
 		if (c->zeroed)
 			memset(buffer, 0, valid); /* here, not by CUPTI at somebody's launch */
-		give(c->free, (uint32_t)(at / CUDA_BUFFER_BYTES));
+		give(c->free, (uint32_t)(at / c->buffer_bytes));
 	} else if (buffer >= c->mem && at < pool + CUDA_DISCARDS * CUDA_DISCARD_BYTES) {
 		valid = valid > CUDA_DISCARD_BYTES ? CUDA_DISCARD_BYTES : valid;
 		discarded(c, buffer, (uint32_t)((at - pool) / CUDA_DISCARD_BYTES), valid);
 	}
 }
 
+static uint32_t here(const _Atomic uint64_t *bits, uint32_t n)
+{
+	uint32_t count = 0;
+
+	for (uint32_t w = 0; w * 64 < n; w++)
+		count += (uint32_t)__builtin_popcountll(
+			atomic_load_explicit(&bits[w], memory_order_relaxed));
+	return count;
+}
+
+/* With the small ones. */
 uint32_t buffer_lent(const struct cuda *c)
 {
-	uint32_t here = 0;
-
-	for (uint32_t w = 0; w * 64 < c->buffers; w++)
-		here += (uint32_t)__builtin_popcountll(
-			atomic_load_explicit(&c->free[w], memory_order_relaxed));
-	return c->buffers - here;
+	return c->buffers + CUDA_DISCARDS - here(c->free, c->buffers) -
+	       here(c->discard_free, CUDA_DISCARDS);
 }

@@ -10,7 +10,7 @@
  * inject.c  the way in and out           session.c  subscribing, kinds, attributes by level
  * load.c    which libcupti, what it can  stride.c   how long its records are
  * name.c    texts by pointer, once       graph.c    which launches of a graph are seen by node
- * pm.c      counters of devices, on request
+ * neighbour.c  other users of CUPTI     pm.c       counters of devices, on request
  *
  * All state is in one mapping that a forked child finds zeroed: `on` is 0 there, and CUPTI is
  * never called again. The buffers are zeroed there, too, and belong to nobody.
@@ -29,12 +29,14 @@
 #include "probe/cuda/pm.h"
 #include "probe/cuda/range.h"
 
-#define CUDA_ENV_CUPTI   "AON_CUPTI"        /* the libcupti to load when there is none yet */
-#define CUDA_ENV_CHAIN   "AON_CUDA_CHAIN"   /* another injection library, which goes first */
-#define CUDA_ENV_KIB     "AON_CUDA_KIB"     /* memory for CUPTI's buffers */
-#define CUDA_ENV_GRAPHS  "AON_CUDA_GRAPHS"  /* template, node or graph */
-#define CUDA_ENV_HES     "AON_CUDA_HES"     /* 1: hardware events */
-#define CUDA_ENV_LATENCY "AON_CUDA_LATENCY" /* 1: when kernels were queued and submitted */
+#define CUDA_ENV_CUPTI   "AON_CUPTI"           /* the libcupti to load when there is none yet */
+#define CUDA_ENV_CHAIN   "AON_CUDA_CHAIN"      /* another injection library, which goes first */
+#define CUDA_ENV_KIB     "AON_CUDA_KIB"        /* memory for CUPTI's buffers */
+#define CUDA_ENV_BUFFER  "AON_CUDA_BUFFER_KIB" /* of one of them */
+#define CUDA_ENV_GRAPHS  "AON_CUDA_GRAPHS"     /* template, node or graph */
+#define CUDA_ENV_MULTI   "AON_CUDA_MULTI"      /* 1: beside other subscribers, from 13.3 on */
+#define CUDA_ENV_HES     "AON_CUDA_HES"        /* 1: hardware events */
+#define CUDA_ENV_LATENCY "AON_CUDA_LATENCY"    /* 1: when kernels were queued and submitted */
 #define CUDA_CALLBACK_NS \
 	40u /* the probe's part of a launch, also in unsampled steps; CUPTI's part is unknown */
 #define CUDA_ENV_PULSE   "AON_CUDA_PULSE"     /* 0: no callbacks at launches */
@@ -43,7 +45,9 @@
 #define CUDA_ENV_THREADS "AON_CUDA_PERTHREAD" /* 1: a CUPTI buffer per thread, as CUPTI prefers */
 
 #define CUDA_KIB           8192u
-#define CUDA_BUFFER_BYTES  16384u /* small: one unfinished kernel holds back its whole buffer */
+#define CUDA_BUFFER_KIB    16u /* small: one unfinished kernel holds back its whole buffer */
+#define CUDA_BUFFER_LEAST  4u
+#define CUDA_BUFFER_MOST   16384u
 #define CUDA_BUFFERS_MAX   4096u
 #define CUDA_DISCARDS      1024u
 #define CUDA_DISCARD_BYTES 4096u /* a page */
@@ -53,6 +57,7 @@
 #define CUDA_RETRY_MS 3000u  /* between two checks whether another tool has left */
 #define CUDA_ROOM_MS  10000u /* for an expected tool, before the first check */
 #define CUDA_EXIT_MS  500u   /* how long an exit may wait for a flush */
+#define CUDA_LATE_MS  100u   /* how long buffers may come after a flush */
 
 /* --- capabilities of a libcupti, detected at run time --- */
 
@@ -80,6 +85,7 @@ struct cupti {
 
 enum cuda_state {
 	CUDA_WAITING, /* until records are wanted */
+	CUDA_OPENING,
 	CUDA_ON,
 	CUDA_HELD, /* another tool has CUPTI, or asked for it */
 	CUDA_OFF,  /* for good: the reason was reported */
@@ -115,31 +121,45 @@ struct cuda_exec { /* an instantiated graph */
 #define CUDA_CUTS     64u    /* changes between recorded and unsampled steps */
 #define CUDA_LAUNCHES 32768u /* whose names are remembered until their records come */
 
+/* Other users of CUPTI in this process, as far as they are seen. */
+struct neighbour {
+	_Atomic uint64_t kinds[2]; /* bits: those that they have enabled */
+	_Atomic uint32_t subs;     /* their subscribers */
+	_Atomic uint32_t rooms;    /* requests for room that have not ended */
+	_Atomic uint64_t last_ns;  /* when they were last seen; 0: never */
+	char who[48];
+	unsigned long long adds, adds_next; /* the loader's count of libraries */
+};
+
 struct cuda {
 	uint32_t on; /* 0 in a child */
 	uint32_t stopping;
 	_Atomic uint32_t state;    /* enum cuda_state; changed by our thread once it runs */
 	_Atomic uint32_t doorbell; /* futex: rises when the thread is to look */
 	_Atomic uint32_t busy;     /* futex: 1 while the thread may be inside of CUPTI */
-	_Atomic uint32_t yields;   /* 1: another tool asked for room */
+	_Atomic uint32_t yields;   /* 1: a profiler starts; 2: a neighbour waits for us to leave */
 	_Atomic uint32_t broken;   /* CUPTI reported a fatal error */
 	struct cupti api;
-	void *sub;
+	bool open; /* kinds are enabled */
+	void *sub; /* NULL: another tool has the subscriber */
 	bool multi;
+	struct neighbour neighbour;
 	uint16_t stride[CK_MAX];
 	uint32_t want; /* AON_WANT_* that kinds are enabled for */
-	bool hes, latency, per_thread, heartbeat, cost;
-	uint64_t range;    /* the open "externally profiled" range, 0: none */
-	uint64_t retry_ns; /* when to ask again */
-	uint32_t room;     /* the last request for room that was served */
-	uint64_t ticked_requests, ticked_launches;
+	bool hes, latency, per_thread, heartbeat, cost, may_multi;
+	uint64_t range;     /* the open "externally profiled" range, 0: none */
+	uint64_t retry_ns;  /* when to ask again */
+	uint64_t robbed_ns; /* since when a tool has our place in CUPTI; 0: none does */
+	uint32_t tries;
+	uint32_t room; /* the last request for room that was served */
+	uint64_t ticked_requests, ticked_launches, ticked_records, ticked_untimed;
 	char holder[64];
 	struct pm pm;
 	struct range counters;
 
 	/* buffer.c */
 	uint8_t *mem;
-	uint32_t buffers;
+	uint32_t buffers, buffer_bytes;
 	_Atomic uint64_t free[CUDA_BUFFERS_MAX / 64]; /* bits: 1 here */
 	_Atomic uint64_t discard_free[CUDA_DISCARDS / 64];
 	_Atomic uint64_t requests;
@@ -153,6 +173,7 @@ struct cuda {
 	uint64_t now_ns;                   /* when this buffer came */
 	int64_t ahead[CUDA_DEVICES];       /* of each device\'s clock, as far as its records show */
 	const uint8_t *end;                /* of the buffer that is being read */
+	_Atomic uint64_t untimed;          /* of records: without times */
 	_Atomic uint64_t records, busy_ns; /* records, and, if requested, their time */
 	struct cuda_track track[CUDA_TRACKS];
 	struct cuda_geo geo[CUDA_GEOS];
@@ -176,18 +197,20 @@ struct cuda {
 	_Atomic uint64_t launched[CUDA_LAUNCHES]; /* correlation << 32 | name */
 	struct {
 		_Atomic uint64_t corr, ns;
-	} timed[CUDA_TIMED];         /* one in CUDA_TIMED launches: when it was */
-	uint8_t what[3][CUDA_CBIDS]; /* enum cbid_what by domain and number */
+	} timed[CUDA_TIMED];      /* one in CUDA_TIMED launches: when it was */
+	uint8_t what[CUDA_CBIDS]; /* enum cbid_what by number */
 	enum graph_policy graphs;
-	_Atomic uint32_t graph_turn;
-	bool graph_level; /* GRAPH_TRACE is enabled */
-	bool graph_shut;  /* and nobody may change it */
+	_Atomic uint32_t graph_turn;     /* guards exec; no call of CUPTI under it */
+	_Atomic uint32_t graph_changing; /* the level; nobody waits for it in a callback */
+	_Atomic bool graph_level;        /* GRAPH_TRACE is enabled */
+	_Atomic bool graph_shut;         /* and nobody may change it */
 	struct cuda_exec exec[CUDA_EXECS];
 };
 
 extern struct cuda *cuda; /* NULL until InitializeInjection() */
 
 /* A lock that is held for some microseconds at most. */
+bool cuda_turn_try(_Atomic uint32_t *turn);
 void cuda_turn_take(_Atomic uint32_t *turn);
 void cuda_turn_give(_Atomic uint32_t *turn);
 
@@ -211,7 +234,7 @@ unsigned stride_learn(uint16_t stride[CK_MAX], cupti_next_fn *next, cupti_size_f
 bool stride_usable(const uint16_t stride[CK_MAX]);
 
 /* --- buffer.c --- */
-bool buffer_setup(struct cuda *c, uint32_t kib);
+bool buffer_setup(struct cuda *c, uint32_t kib, uint32_t buffer_kib);
 void buffer_request(struct cuda *c, uint8_t **buffer, size_t *size, size_t *max_records);
 void buffer_complete(struct cuda *c, uint8_t *buffer, size_t valid);
 uint32_t buffer_lent(const struct cuda *c);
@@ -241,6 +264,7 @@ bool graph_by_node(uint32_t launch); /* is this launch of a graph recorded node 
 /* Subscribes and enables. 0, or CUPTI's error; *step says what failed. */
 int session_open(struct cuda *c, const char **step);
 void session_close(struct cuda *c);
+void session_drain(struct cuda *c); /* until CUPTI holds no buffer of ours */
 void session_want(struct cuda *c, uint32_t want);
 int session_graph_level(struct cuda *c, bool whole);
 const char *session_why(int error);
@@ -253,14 +277,21 @@ void pm_close(struct cuda *c);
 
 /* --- range.c --- */
 void range_setup(struct range *r, const char *set);
-void range_launching(struct cuda *c, uint32_t domain, const struct cupti_cb_data *d, uint32_t name);
-void range_launched(struct cuda *c, uint32_t domain, const struct cupti_cb_data *d);
+void range_launching(struct cuda *c, const struct cupti_cb_data *d, uint32_t name);
+void range_launched(struct cuda *c, const struct cupti_cb_data *d);
 void range_tick(struct cuda *c);
 void range_close(struct cuda *c);
+
+/* --- neighbour.c --- */
+void neighbour_setup(struct cuda *c);
+void neighbour_look(struct cuda *c);       /* at libraries that were loaded since */
+bool neighbour_busy(struct cuda *c);       /* another tool records, or did a moment ago */
+bool neighbour_subscribed(struct cuda *c); /* another tool has a subscriber */
 
 /* --- keep.c --- */
 bool keep_start(struct cuda *c);
 void keep_doorbell(struct cuda *c);
 void keep_tick(struct cuda *c); /* one look; by the thread, and at the start */
 void keep_cost(struct cuda *c);
-bool keep_stop(struct cuda *c); /* false: it is stuck inside CUPTI */
+void keep_yield(struct cuda *c, uint32_t ms); /* returns when the probe has left CUPTI */
+bool keep_stop(struct cuda *c);               /* false: it is stuck inside CUPTI */

@@ -33,7 +33,9 @@ FN(ActivityEnableAndDump_v2,  MAY,  (void *sub, int kind, void *config))
 FN(ActivityRegisterCallbacks_v2, MAY, (void *sub, cupti_request2_fn *request, cupti_complete2_fn *complete))
 FN(ActivitySetAttribute_v2,   MAY,  (void *sub, int attr, size_t *size, void *value))
 FN(ActivityGetAttribute_v2,   MAY,  (void *sub, int attr, size_t *size, void *value))
+FN(ActivityGetEnabledKinds,   MAY,  (void *sub, int *kinds, uint32_t *room, uint32_t *count)) /* 13.2 */
 FN(ActivityGetStructSize,     MAY,  (uint32_t kind, uint32_t version, size_t *size))
+FN(GetTimestamp_v2,           MAY,  (void *sub, uint64_t *ns))                             /* 13.3 */
 FN(ActivityGetNumDroppedRecords_v2, MAY, (void *sub, void *context, uint32_t stream, size_t *dropped)) /* 13.3 */
 /* clang-format on */
 #undef FN

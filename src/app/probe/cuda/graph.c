@@ -48,9 +48,17 @@ void graph_launching(struct cuda *c, uint64_t handle)
 		return;
 	cuda_turn_take(&c->graph_turn);
 	whole = !graph_by_node(find(c, handle)->launches++);
-	if (whole != c->graph_level && !c->graph_shut)
-		session_graph_level(c, whole);
 	cuda_turn_give(&c->graph_turn);
+	/*
+	 * CUPTI has locks of its own, which it may hold in callbacks, too: ours is only tried. A
+	 * launch beside one that changes the level is recorded at whichever level it meets.
+	 */
+	if (whole == atomic_load_explicit(&c->graph_level, memory_order_relaxed) ||
+	    !cuda_turn_try(&c->graph_changing))
+		return;
+	if (!atomic_load_explicit(&c->graph_shut, memory_order_relaxed))
+		session_graph_level(c, whole);
+	cuda_turn_give(&c->graph_changing);
 }
 
 void graph_gone(struct cuda *c, uint64_t handle)

@@ -52,32 +52,40 @@ static bool set_off(const char *name)
 	return v && !strcmp(v, "0");
 }
 
+static uint32_t set_number(const char *name, uint32_t unset)
+{
+	const char *v = secure_getenv(name);
+
+	return v && *v ? (uint32_t)strtoul(v, NULL, 10) : unset;
+}
+
 static enum graph_policy policy(void)
 {
 	const char *v = secure_getenv(CUDA_ENV_GRAPHS);
 
-	return v && !strcmp(v, "node")    ? GRAPH_NODE
-	       : v && !strcmp(v, "graph") ? GRAPH_WHOLE
-					  : GRAPH_TEMPLATE;
+	return v && !strcmp(v, "template") ? GRAPH_TEMPLATE
+	       : v && !strcmp(v, "graph")  ? GRAPH_WHOLE
+					   : GRAPH_NODE;
 }
 
 /* Zeroed in a child: `on` is 0 there. */
 static struct cuda *make(void)
 {
-	const char *kib = secure_getenv(CUDA_ENV_KIB);
 	struct cuda *c = mmap(NULL, sizeof(*c), PROT_READ | PROT_WRITE,
 			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	if (c == MAP_FAILED)
 		return NULL;
 	if (madvise(c, sizeof(*c), MADV_WIPEONFORK) < 0 ||
-	    !buffer_setup(c, kib ? (uint32_t)strtoul(kib, NULL, 10) : CUDA_KIB)) {
+	    !buffer_setup(c, set_number(CUDA_ENV_KIB, CUDA_KIB),
+			  set_number(CUDA_ENV_BUFFER, CUDA_BUFFER_KIB))) {
 		munmap(c, sizeof(*c));
 		return NULL;
 	}
 	for (unsigned i = 0; i < CUDA_CONTEXTS; i++)
 		c->context[i].device = UINT32_MAX;
 	c->graphs = policy();
+	c->may_multi = set_on(CUDA_ENV_MULTI);
 	c->hes = set_on(CUDA_ENV_HES);
 	c->latency = set_on(CUDA_ENV_LATENCY);
 	c->per_thread = set_on(CUDA_ENV_THREADS);
@@ -99,7 +107,8 @@ static void chain(void)
 	if (!path || !*path)
 		return;
 	lib = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
-	fn = lib ? dlsym(lib, "InitializeInjection") : NULL;
+	/* Some images name libcupti itself, which would take the subscriber and keep it. */
+	fn = lib && !dlsym(lib, "cuptiSubscribe") ? dlsym(lib, "InitializeInjection") : NULL;
 	if (!fn || fn == (void *)InitializeInjection)
 		return;
 	memcpy(&init, &fn, sizeof(init));
@@ -119,8 +128,9 @@ static void leave(void)
 	    atomic_load_explicit(&c->state, memory_order_acquire) == CUDA_ON) {
 		pm_close(c);
 		range_close(c);
-		c->api.ActivityFlushAll(CUPTI_FLUSH_FORCED);
-		c->api.Unsubscribe(c->sub);
+		session_drain(c);
+		if (c->sub)
+			c->api.Unsubscribe(c->sub);
 		keep_cost(c);
 	}
 	errno = saved;
@@ -142,6 +152,7 @@ static void start(void)
 	c->on = 1;
 	cuda = c;
 	aon_join(JOIN_MS);
+	neighbour_setup(c);
 	keep_tick(c); /* now, because kinds that are enabled late cost seconds */
 	atexit(leave);
 	if (!keep_start(c) && c->api.ActivityFlushPeriod)

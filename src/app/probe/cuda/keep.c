@@ -22,8 +22,12 @@
 #include "base/clock.h"
 #include "probe/cuda/cuda.h"
 
-#define STACK_BYTES (256u << 10)
-#define ROBBED      16384u /* launches that no buffer of ours could hold */
+#define STACK_BYTES  (8u << 20) /* virtual: CUPTI and nvperf run on it */
+#define ROBBED       512u       /* launches that no buffer of ours could hold */
+#define ROBBED_MS    600000u    /* for a tool whose end cannot be seen */
+#define LEAST_RECORD 48u
+#define TRIES        3u
+#define UNTIMED_OF   1000u /* records of which a quarter without times is no accident */
 
 /* --- sleeping --- */
 
@@ -48,7 +52,7 @@ void keep_doorbell(struct cuda *c)
 	errno = saved;
 }
 
-static bool cuda_turn_try(_Atomic uint32_t *turn)
+bool cuda_turn_try(_Atomic uint32_t *turn)
 {
 	return !atomic_exchange_explicit(turn, 1, memory_order_acquire);
 }
@@ -76,6 +80,23 @@ static uint32_t state(const struct cuda *c)
 static void set_state(struct cuda *c, uint32_t s)
 {
 	atomic_store_explicit(&c->state, s, memory_order_release);
+	futex_wake(&c->state); /* keep_yield() */
+}
+
+/* By another thread, which waits until ours has left CUPTI. */
+void keep_yield(struct cuda *c, uint32_t ms)
+{
+	uint64_t until = clock_mono_ns() + ms * 1000000ull;
+
+	uint32_t s;
+
+	/* I: pairs with J: either we see that it opens, or it sees the neighbour. */
+	atomic_thread_fence(memory_order_seq_cst);
+	while (((s = state(c)) == CUDA_ON || s == CUDA_OPENING) && clock_mono_ns() < until) {
+		atomic_store_explicit(&c->yields, 2, memory_order_relaxed);
+		keep_doorbell(c);
+		futex_wait(&c->state, s, 20);
+	}
 }
 
 static void tell_on(const struct cuda *c)
@@ -85,6 +106,7 @@ static void tell_on(const struct cuda *c)
 	text_add(&t, "CUPTI API ");
 	text_num(&t, c->api.version);
 	text_add(&t, c->multi ? ", beside other tools" : "");
+	text_add(&t, c->sub ? "" : ", records only: another tool has the callbacks");
 	text_add(&t, c->hes ? ", hardware events" : "");
 	aon_note("cuda", "on", t.s);
 }
@@ -127,9 +149,19 @@ static void external_end(struct cuda *c)
 
 static void try_open(struct cuda *c)
 {
+	uint32_t before = state(c);
 	const char *step;
-	int err = session_open(c, &step);
+	int err;
 
+	atomic_store_explicit(&c->yields, 0, memory_order_relaxed);
+	set_state(c, CUDA_OPENING);
+	/* J: pairs with I. */
+	atomic_thread_fence(memory_order_seq_cst);
+	if (neighbour_busy(c)) {
+		set_state(c, before);
+		return;
+	}
+	err = session_open(c, &step);
 	if (!err) {
 		external_end(c);
 		session_want(c, AON_WANT_GPU | (aon_wants_tier(AON_WANT_API) ? AON_WANT_API : 0));
@@ -140,6 +172,9 @@ static void try_open(struct cuda *c)
 		tell_on(c);
 	} else if (err == CUPTI_TAKEN) {
 		external_begin(c, CUDA_RETRY_MS, c->holder);
+	} else if ((err == CUPTI_NOT_INITIALIZED || err == CUPTI_UNKNOWN) && c->tries++ < TRIES) {
+		c->retry_ns = clock_mono_ns() + CUDA_IDLE_MS * 1000000ull; /* cuInit() goes on */
+		set_state(c, CUDA_WAITING);
 	} else {
 		external_end(c);
 		tell_off(err, step);
@@ -158,8 +193,39 @@ static bool robbed(const struct cuda *c)
 	uint64_t asked = atomic_load_explicit(&c->requests, memory_order_relaxed);
 	uint64_t launches = atomic_load_explicit(&c->launches, memory_order_relaxed);
 
-	return !c->per_thread && !c->graph_level && asked == c->ticked_requests &&
-	       launches - c->ticked_launches > ROBBED;
+	return !c->per_thread && asked == c->ticked_requests &&
+	       launches - c->ticked_launches > ROBBED + c->buffer_bytes / LEAST_RECORD;
+}
+
+/*
+ * The tool that took the buffers may be recording: nothing of it is disabled. From 13.2 on CUPTI
+ * says when it has ended, because it disables kernels then; before, only time tells.
+ */
+static bool robber_left(struct cuda *c)
+{
+	int kinds[CK_MAX];
+	uint32_t room = CK_MAX, n = 0;
+
+	if (!c->api.ActivityGetEnabledKinds ||
+	    c->api.ActivityGetEnabledKinds(NULL, kinds, &room, &n))
+		return clock_mono_ns() >= c->robbed_ns + ROBBED_MS * 1000000ull;
+	for (uint32_t i = 0; i < n && i < CK_MAX; i++)
+		if (kinds[i] == CK_CONCURRENT_KERNEL)
+			return false;
+	return true;
+}
+
+/* Is nobody in the way any more? */
+static bool is_free(struct cuda *c)
+{
+	if (clock_mono_ns() < c->retry_ns || neighbour_busy(c))
+		return false;
+	if (!c->robbed_ns)
+		return true;
+	if (!robber_left(c))
+		return false;
+	session_close(c);
+	return true;
 }
 
 static void measure(struct cuda *c)
@@ -170,6 +236,23 @@ static void measure(struct cuda *c)
 		c->ticked_requests = asked;
 		c->ticked_launches = atomic_load_explicit(&c->launches, memory_order_relaxed);
 	}
+}
+
+/*
+ * Records without times, many and at once: CUPTI's buffers on the device are used up, and it does
+ * not say so. A new session has new ones. Work that had not ended when it was flushed is few.
+ */
+static bool times_lost(struct cuda *c)
+{
+	uint64_t records = atomic_load_explicit(&c->records, memory_order_relaxed);
+	uint64_t untimed = atomic_load_explicit(&c->untimed, memory_order_relaxed);
+	uint64_t came = records - c->ticked_records, lost = untimed - c->ticked_untimed;
+
+	if (came < UNTIMED_OF)
+		return false;
+	c->ticked_records = records;
+	c->ticked_untimed = untimed;
+	return lost > came / 4;
 }
 
 /* aon yield. */
@@ -187,21 +270,23 @@ static void tick_on(struct cuda *c)
 {
 	uint32_t ms;
 	uint32_t broken = atomic_exchange_explicit(&c->broken, 0, memory_order_relaxed);
+	uint32_t yields = atomic_exchange_explicit(&c->yields, 0, memory_order_relaxed);
 	uint32_t flush = atomic_load_explicit(&c->name_flush, memory_order_relaxed);
 
 	if (broken) {
 		session_close(c);
 		tell_off((int)broken, "while tracing");
 		set_state(c, CUDA_OFF);
-	} else if (atomic_exchange_explicit(&c->yields, 0, memory_order_relaxed)) {
+	} else if (yields) {
 		session_close(c);
-		external_begin(c, CUDA_ROOM_MS, "asked for room");
+		external_begin(c, yields == 2 ? 0 : CUDA_ROOM_MS,
+			       yields == 2 ? c->neighbour.who : "asked for room");
 	} else if (room_asked(c, &ms)) {
 		session_close(c);
 		external_begin(c, ms, "aon yield");
 	} else if (robbed(c)) {
-		session_close(c);
-		external_begin(c, CUDA_ROOM_MS, "a tool that took the buffers");
+		c->robbed_ns = clock_mono_ns();
+		external_begin(c, CUDA_RETRY_MS, "a tool that took the buffers");
 	} else if (!aon_wants_tier(AON_WANT_GPU)) {
 		session_close(c);
 		set_state(c, CUDA_WAITING);
@@ -212,6 +297,11 @@ static void tick_on(struct cuda *c)
 		pm_tick(c);
 		range_tick(c);
 		measure(c);
+		if (times_lost(c)) {
+			session_close(c);
+			try_open(c);
+			aon_note("cuda", "on", "opened anew: CUPTI gave kernels without times");
+		}
 		if (flush && flush-- == 1)
 			atomic_store_explicit(&c->name_flush, 0, memory_order_relaxed);
 		else if (flush)
@@ -226,18 +316,19 @@ void keep_tick(struct cuda *c)
 
 	if (!aon_joined())
 		aon_join(0);
+	neighbour_look(c);
 	switch (state(c)) {
 	case CUDA_ON:
 		tick_on(c);
 		break;
 	case CUDA_WAITING:
-		if (aon_wants_tier(AON_WANT_GPU))
+		if (aon_wants_tier(AON_WANT_GPU) && is_free(c))
 			try_open(c);
 		break;
 	case CUDA_HELD:
 		if (room_asked(c, &ms))
 			external_begin(c, ms, "aon yield");
-		else if (clock_mono_ns() >= c->retry_ns && aon_wants_tier(AON_WANT_GPU))
+		else if (aon_wants_tier(AON_WANT_GPU) && is_free(c))
 			try_open(c);
 		break;
 	default:

@@ -13,16 +13,16 @@ enum cbid_what { WHAT_NONE, WHAT_LAUNCH, WHAT_GRAPH, WHAT_START };
 
 static const struct {
 	uint16_t cbid;
-	uint8_t domain, what;
+	uint8_t what;
 } calls[] = {
-#define CBID(domain, name, number, what) { number, CD_##domain, WHAT_##what },
+#define CBID(name, number, what) { number, WHAT_##what },
 #include "probe/cuda/cbid.tbl.h"
 };
 
 void launch_setup(struct cuda *c)
 {
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		c->what[calls[i].domain][calls[i].cbid] = calls[i].what;
+		c->what[calls[i].cbid] = calls[i].what;
 }
 
 /* One by one, never a domain; what a version does not have it refuses. Returns how many. */
@@ -33,7 +33,7 @@ int launch_enable(struct cuda *c, bool on)
 	int n = 0;
 
 	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
-		n += !c->api.EnableCallback(on, c->sub, calls[i].domain, calls[i].cbid);
+		n += !c->api.EnableCallback(on, c->sub, CD_DRIVER, calls[i].cbid);
 	for (size_t i = 0; i < sizeof(resources); i++)
 		c->api.EnableCallback(on, c->sub, CD_RESOURCE, resources[i]);
 	if (c->api.caps & CAP_STATE) {
@@ -89,14 +89,13 @@ bool launch_unsampled(struct cuda *c, uint32_t corr, uint32_t n)
 	return atomic_load_explicit(&c->cut[at % CUDA_CUTS], memory_order_relaxed) & 1;
 }
 
-static inline void api_call(struct cuda *c, uint32_t domain, uint32_t cbid,
-			    const struct cupti_cb_data *d)
+static inline void api_call(struct cuda *c, uint32_t cbid, const struct cupti_cb_data *d)
 {
-	uint32_t what = cbid < CUDA_CBIDS ? c->what[domain][cbid] : WHAT_NONE, name, off;
+	uint32_t what = cbid < CUDA_CBIDS ? c->what[cbid] : WHAT_NONE, name, off;
 
 	if (d->site != 0) { /* the way out */
 		if (aon_unlikely(c->counters.most) && (what == WHAT_LAUNCH || what == WHAT_GRAPH))
-			range_launched(c, domain, d);
+			range_launched(c, d);
 		return;
 	}
 	if (aon_unlikely(what == WHAT_START)) {
@@ -113,7 +112,7 @@ static inline void api_call(struct cuda *c, uint32_t domain, uint32_t cbid,
 		launch_cut(c, d->correlation, off);
 	if (what == WHAT_GRAPH && d->params)
 		graph_launching(c, *(const uint64_t *)d->params);
-	name = name_of(c, d->symbol ? d->symbol : d->function);
+	name = aon_name(d->symbol ? d->symbol : d->function);
 	if (d->symbol)
 		atomic_store_explicit(&c->launched[d->correlation % CUDA_LAUNCHES],
 				      (uint64_t)d->correlation << 32 | name, memory_order_relaxed);
@@ -121,7 +120,7 @@ static inline void api_call(struct cuda *c, uint32_t domain, uint32_t cbid,
 		launch_time(c, d->correlation);
 	aon_heartbeat_launch(d->correlation, name);
 	if (aon_unlikely(c->counters.most))
-		range_launching(c, domain, d, name);
+		range_launching(c, d, name);
 }
 
 static void resource(struct cuda *c, uint32_t cbid, const struct cupti_resource_data *d)
@@ -140,8 +139,8 @@ void launch_callback(void *user, int domain, uint32_t cbid, const void *data)
 
 	if (aon_unlikely(!c->on || !data)) /* a child of fork() */
 		return;
-	if (aon_likely(domain == CD_DRIVER || domain == CD_RUNTIME)) {
-		api_call(c, (uint32_t)domain, cbid, data);
+	if (aon_likely(domain == CD_DRIVER)) {
+		api_call(c, cbid, data);
 	} else if (domain == CD_RESOURCE) {
 		resource(c, cbid, data);
 	} else if (domain == CD_STATE && cbid == CS_FATAL) {

@@ -2,6 +2,9 @@
 /*
  * name.c - names of kernels: CUPTI gives a pointer, and its text is read once.
  *
+ * The table is for the names in records only. A callback's name is valid during the callback, and
+ * may lie in memory that CUPTI uses again: launch.c interns its text.
+ *
  * Another module may later put another text at the same address, so loading or unloading a module
  * clears the whole table. Records from before are still on their way then, and would fill the table
  * again, so it is cleared for some more ticks. Those records may find another text at their

@@ -103,16 +103,15 @@ static void stop(struct range *r)
 	r->err = r->api.RangeProfilerStop(&p);
 }
 
-static void add(struct range *r, uint32_t domain, const struct cupti_cb_data *d, uint32_t name)
+static void add(struct range *r, const struct cupti_cb_data *d, uint32_t name)
 {
 	r->launch[r->n].name = d->symbol ? name : 0;
 	r->launch[r->n++].ns = clock_mono_ns();
 	r->inside = true;
 	r->inside_corr = d->correlation;
-	r->inside_domain = domain;
 }
 
-void range_launching(struct cuda *c, uint32_t domain, const struct cupti_cb_data *d, uint32_t name)
+void range_launching(struct cuda *c, const struct cupti_cb_data *d, uint32_t name)
 {
 	struct range *r = &c->counters;
 	uint32_t s = atomic_load_explicit(&r->state, memory_order_acquire);
@@ -126,13 +125,13 @@ void range_launching(struct cuda *c, uint32_t domain, const struct cupti_cb_data
 		r->until_ns = clock_mono_ns() + LONGEST;
 		atomic_store_explicit(&r->mixed, 0, memory_order_relaxed);
 		if (!r->err)
-			add(r, domain, d, name);
+			add(r, d, name);
 		set_state(r, r->err ? RANGE_FULL : RANGE_ON);
 	} else if (s == RANGE_ON && (uint32_t)gettid() != r->owner) {
 		atomic_store_explicit(&r->mixed, 1, memory_order_relaxed);
 	} else if (s == RANGE_ON && !r->inside && take(r, RANGE_ON)) {
 		if (r->n < r->most)
-			add(r, domain, d, name);
+			add(r, d, name);
 		else
 			stop(r);
 		set_state(r, r->inside ? RANGE_ON : RANGE_FULL);
@@ -143,13 +142,13 @@ void range_launching(struct cuda *c, uint32_t domain, const struct cupti_cb_data
 		keep_doorbell(c);
 }
 
-void range_launched(struct cuda *c, uint32_t domain, const struct cupti_cb_data *d)
+void range_launched(struct cuda *c, const struct cupti_cb_data *d)
 {
 	struct range *r = &c->counters;
 
 	if (atomic_load_explicit(&r->state, memory_order_acquire) != RANGE_ON ||
 	    (uint32_t)gettid() != r->owner || d->correlation != r->inside_corr ||
-	    domain != r->inside_domain || !take(r, RANGE_ON))
+	    !take(r, RANGE_ON))
 		return;
 	r->inside = false;
 	set_state(r, RANGE_ON);

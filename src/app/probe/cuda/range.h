@@ -36,8 +36,8 @@ struct range {
 	void *object;
 	int err;
 	_Atomic uint32_t owner; /* the thread that launches, */
-	bool inside;            /* in a call that launches, which may call another */
-	uint32_t inside_corr, inside_domain;
+	bool inside;            /* in a call that launches */
+	uint32_t inside_corr;
 	_Atomic uint32_t mixed; /* another one did, too */
 	uint32_t n;
 	struct {

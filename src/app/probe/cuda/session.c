@@ -8,13 +8,10 @@
  * The order is CUPTI's: subscribe before anything else, attributes before buffers, buffers before
  * kinds. Whatever a version refuses is skipped; only kernels are required.
  */
-#include "probe/cuda/cuda.h"
+#include <time.h>
 
 #include "base/clock.h"
-
-#define DEVICE_BUFFER_BYTES \
-	(1600u << 10)      /* half of CUPTI's own choice: device memory is the app's */
-#define DEVICE_BUFFERS 32u /* instead of 250: at most 50 MiB a context */
+#include "probe/cuda/cuda.h"
 
 static const char *const reasons[48] = {
 	[CUPTI_OUT_OF_MEMORY] = "out of device memory",
@@ -106,7 +103,7 @@ static int subscribe(struct cuda *c)
 	if (!c->api.Subscribe_v2)
 		return c->api.Subscribe(&c->sub, launch_callback, c);
 	p.size = c->api.version >= 130200 ? CUPTI_PARAMS_13_2 : CUPTI_PARAMS_13_0;
-	if (c->api.caps & CAP_MULTI) {
+	if (c->api.caps & CAP_MULTI && c->may_multi) {
 		p.multi = 1;
 		err = c->api.Subscribe_v2(&c->sub, launch_callback, c, &p);
 		c->multi = !err;
@@ -129,13 +126,10 @@ static int set_attr(struct cuda *c, int attr, void *value, size_t size)
 
 static void set_attrs(struct cuda *c)
 {
-	size_t bytes = DEVICE_BUFFER_BYTES, limit = DEVICE_BUFFERS, prealloc = 1;
 	uint8_t per_thread = c->per_thread, one = 1;
 	int32_t tid = CUPTI_THREAD_ID_SYSTEM;
 
-	set_attr(c, CA_DEVICE_BUFFER_SIZE, &bytes, sizeof(bytes));
-	set_attr(c, CA_DEVICE_BUFFER_POOL_LIMIT, &limit, sizeof(limit));
-	set_attr(c, CA_DEVICE_BUFFER_PREALLOC, &prealloc, sizeof(prealloc));
+	/* The device's buffers are CUPTI's choice: with fewer of them kernels lost their times. */
 	if (c->api.caps & CAP_PER_THREAD) /* else idle threads hold records back */
 		set_attr(c, CA_PER_THREAD, &per_thread, sizeof(per_thread));
 	c->zeroed = c->api.caps & CAP_ZEROED && !set_attr(c, CA_ZEROED_OUT, &one, sizeof(one));
@@ -234,9 +228,13 @@ int session_open(struct cuda *c, const char **step)
 	int err;
 
 	*step = "subscribe";
-	err = subscribe(c);
+	c->sub = NULL;
+	c->multi = false;
+	err = neighbour_subscribed(c) ? 0 : subscribe(c);
 	if (err)
 		return err;
+	c->open = true;
+	c->robbed_ns = 0;
 	*step = "record sizes";
 	err = learn(c);
 	if (err)
@@ -246,10 +244,10 @@ int session_open(struct cuda *c, const char **step)
 	err = register_buffers(c);
 	if (err)
 		goto leave;
-	if (c->heartbeat)
+	if (c->heartbeat && c->sub)
 		launch_enable(c, true);
 	*step = "kernels";
-	c->graph_shut = false;
+	atomic_store_explicit(&c->graph_shut, false, memory_order_relaxed);
 	c->want = 0;
 	err = enable_gpu(c);
 	if (err)
@@ -261,31 +259,56 @@ leave:
 	return err;
 }
 
+static bool lent_back(struct cuda *c)
+{
+	struct timespec ms = { .tv_nsec = 1000000 };
+
+	for (unsigned i = 0; i < CUDA_LATE_MS && buffer_lent(c); i++)
+		nanosleep(&ms, NULL);
+	return !buffer_lent(c);
+}
+
+/*
+ * CUPTI may hand buffers back after the flush has returned. One that it still has goes to the next
+ * tool, which frees what it never allocated. Work that has not ended keeps its buffer: the forced
+ * flush gives that back, too, without times.
+ */
+void session_drain(struct cuda *c)
+{
+	c->api.ActivityFlushAll(0);
+	if (lent_back(c))
+		return;
+	c->api.ActivityFlushAll(CUPTI_FLUSH_FORCED);
+	lent_back(c);
+}
+
 /*
  * Nothing of ours stays: no kind, no callback, no buffer in CUPTI's hands, for the next tool to
  * find in its own. Not cuptiFinalize(): it has crashed programs.
  */
 void session_close(struct cuda *c)
 {
-	if (!c->sub)
+	if (!c->open)
 		return;
 	pm_close(c);
 	range_close(c);
-	launch_enable(c, false);
-	cuda_turn_take(&c->graph_turn);
-	c->graph_shut = true; /* a launch that is under way must not enable it again */
+	if (c->sub)
+		launch_enable(c, false);
+	/* A launch that is under way must not enable it again. */
+	atomic_store_explicit(&c->graph_shut, true, memory_order_relaxed);
+	cuda_turn_take(&c->graph_changing);
 	if (c->graph_level)
 		session_graph_level(c, false);
-	cuda_turn_give(&c->graph_turn);
+	cuda_turn_give(&c->graph_changing);
 	session_want(c, 0);
 	for (size_t i = 0; i < sizeof(gpu); i++)
 		enable(c, gpu[i], false);
 	for (size_t i = 0; i < sizeof(dumped); i++)
 		enable(c, dumped[i], false);
 	enable(c, CK_CONCURRENT_KERNEL, false);
-	c->api.ActivityFlushAll(0);
-	if (buffer_lent(c))
-		c->api.ActivityFlushAll(CUPTI_FLUSH_FORCED);
-	c->api.Unsubscribe(c->sub);
+	session_drain(c);
+	if (c->sub)
+		c->api.Unsubscribe(c->sub);
 	c->sub = NULL;
+	c->open = false;
 }

@@ -87,10 +87,11 @@ static inline void restrain(struct cuda *c, const uint8_t *r, uint32_t device, s
 }
 
 /* Both times, on the host's clock. False: CUPTI had none, which is counted. */
-static inline bool times(const struct cuda *c, uint64_t start, uint64_t end, struct aon_act *a)
+static inline bool times(struct cuda *c, uint64_t start, uint64_t end, struct aon_act *a)
 {
 	if (aon_unlikely(!start || !end || end < start)) {
 		aon_lost(AON_LOST_UNTIMED, 1);
+		atomic_fetch_add_explicit(&c->untimed, 1, memory_order_relaxed);
 		return false;
 	}
 	a->start_ns = dev_clock_host(&c->clock, start);
@@ -98,6 +99,17 @@ static inline bool times(const struct cuda *c, uint64_t start, uint64_t end, str
 	if (aon_unlikely(c->step_ns))
 		unstep(c, start, end, a);
 	return true;
+}
+
+/* Beside other subscribers only the newer call answers; without an answer the clock is the wall's. */
+static inline int cupti_now(const struct cuda *c, uint64_t *ns)
+{
+	if (c->multi && c->api.GetTimestamp_v2 && !c->api.GetTimestamp_v2(c->sub, ns) && *ns)
+		return 0;
+	if (!c->api.GetTimestamp || (!c->api.GetTimestamp(ns) && *ns))
+		return !*ns;
+	*ns = clock_wall_ns();
+	return !*ns;
 }
 
 /*
@@ -111,7 +123,7 @@ static inline void clock_look(struct cuda *c)
 	uint64_t before = clock_mono_ns(), theirs = 0;
 
 	c->now_ns = before;
-	if (!c->api.GetTimestamp || c->api.GetTimestamp(&theirs) || !theirs)
+	if (cupti_now(c, &theirs))
 		return;
 	c->now_ns = clock_mono_ns();
 	dev_clock_sample(&c->clock, theirs, before, c->now_ns);
