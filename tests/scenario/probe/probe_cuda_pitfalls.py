@@ -383,6 +383,38 @@ def one_library():
         ok(clean(r), "or the one that a setting names", r)
 
 
+def the_right_library():
+    """Of several, the one of the CUDA runtime's major version, where wheels put it."""
+    sim = BUILD / "tests" / "sim"
+    with Place() as place, Daemon(place) as d:
+        def put(folder, *files):
+            (place.path / folder).mkdir(parents=True, exist_ok=True)
+            for f in files:
+                shutil.copy(f, place.path / folder)
+            return str(place.path / folder)
+        bare = put("bare", sim / "129" / "libcuda.so.1")
+        site = "py/lib/site-packages"
+        runtime = put(f"{site}/nvidia/cuda_runtime/lib", sim / "129" / "libcudart.so.12")
+        put(f"{site}/nvidia/cuda_cupti/lib", sim / "129" / "libcupti.so.12")
+        newer = put("newer", sim / "134" / "libcupti.so.13")
+        plugin = put(f"{site}/jax_plugins/xla_cuda12", find("cuda_other.so")) + "/cuda_other.so"
+
+        def which(path, *args, **extra):
+            p = start(place, "launches=200", "block=20", *args, "storm", LD_LIBRARY_PATH=path, **extra)
+            text = wait_for(lambda: note(d, p.pid), 20) or ""
+            p.kill()
+            p.communicate()
+            return text
+
+        text = which(f"{bare}:{newer}:{runtime}", "runtime=1")
+        ok(text.startswith("cuda on: CUPTI API 2"), f"a runtime of CUDA 12 beside a libcupti.so.13: {text}")
+        text = which(f"{bare}", APP_PROFILER=plugin)
+        ok(text.startswith("cuda on: CUPTI API 2"), f"no runtime, but a plugin among Python's packages: {text}")
+        text = which(f"{bare}:{newer}:{runtime}", "runtime=1",
+                     APP_PROFILER=f"{newer}/libcupti.so.13")
+        ok("another major version" in text, f"the process has loaded a wrong one: {text}")
+
+
 def two_probes():
     """Two copies of the probe in one process: everything is recorded once."""
     with Place() as place, Daemon(place) as d:
@@ -411,7 +443,7 @@ def chain():
 def main():
     for case in (another_holds_it, another_leaves, several_may, asked_for_room, yields, robbed, concurrent,
                  graph_levels, graph_locks, unfinished, idle_threads, untimed, dropped, shuffled, few_buffers, device_buffers,
-                 names, clocks, drift, latency, hardware_events, forks, again, leaving, driver_launches, device_lost, one_library,
+                 names, clocks, drift, latency, hardware_events, forks, again, leaving, driver_launches, device_lost, one_library, the_right_library,
                  two_probes, chain):
         case()
     done()

@@ -75,7 +75,9 @@ enum cuda_cap {
 
 struct cupti {
 	void *lib;
-	uint32_t version; /* CUPTI_API_VERSION: tells capabilities, not strides */
+	bool is_ours;       /* opened by the probe */
+	uint32_t candidate; /* the next one to try */
+	uint32_t version;   /* CUPTI_API_VERSION: tells capabilities, not strides */
 	uint32_t caps;
 #define FN(name, need, args) int(*name) args;
 #include "probe/cuda/fn.tbl.h"
@@ -226,6 +228,8 @@ void text_num(struct cuda_text *t, uint64_t n);
 /* Finds the libcupti of this process, or the one that the setting names. 0, or a reason. */
 const char *load_cupti(struct cupti *api);
 uint32_t load_caps(const struct cupti *api);
+/* In place of one that does not run with this driver. False: there is none; *api may be unusable. */
+bool load_another(struct cupti *api);
 
 /* --- stride.c --- */
 /* How long the library's records are, by kind; 0: it knows none. Returns how many it knows. */

@@ -16,6 +16,7 @@
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -174,6 +175,11 @@ static void try_open(struct cuda *c)
 		external_begin(c, CUDA_RETRY_MS, c->holder);
 	} else if ((err == CUPTI_NOT_INITIALIZED || err == CUPTI_UNKNOWN) && c->tries++ < TRIES) {
 		c->retry_ns = clock_mono_ns() + CUDA_IDLE_MS * 1000000ull; /* cuInit() goes on */
+		set_state(c, CUDA_WAITING);
+	} else if (err == CUPTI_NOT_INITIALIZED && load_another(&c->api)) {
+		memset(c->stride, 0, sizeof(c->stride));
+		neighbour_setup(c);
+		c->tries = 0;
 		set_state(c, CUDA_WAITING);
 	} else {
 		external_end(c);

@@ -1,52 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * load.c - chooses the libcupti: the one that the process has loaded, or the one that a setting
- * names, or the one that the loader finds; never a second one, because two of them in a process
- * break each other.
+ * load.c - opens a libcupti: the one that the process has loaded, or the one that a setting names,
+ * or the first candidate of base/cupti.h; never a second one, because two of them in a process break
+ * each other. One that says that it is newer than the driver is closed, and the next one is tried.
  */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cupti.h"
 #include "probe/cuda/cuda.h"
-
-struct seen {
-	char path[512];
-	bool cuda, cupti;
-};
 
 static int look(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	const char *slash = strrchr(info->dlpi_name, '/');
-	const char *base = slash ? slash + 1 : info->dlpi_name;
-	struct seen *s = arg;
-
 	(void)size;
-	if (!strncmp(base, "libcuda.so", 10))
-		s->cuda = true;
-	if (!s->cupti && !strncmp(base, "libcupti.so", 11) &&
-	    strlen(info->dlpi_name) < sizeof(s->path)) {
-		strcpy(s->path, info->dlpi_name);
-		s->cupti = true;
-	}
+	cupti_see(arg, info->dlpi_name);
 	return 0;
 }
 
-static void *open_first(const struct seen *s)
+/* The newest CUDA that this driver runs: 12040 is 12.4. */
+static int driver_most(void)
 {
-	static const char *const name[] = { "libcupti.so.13", "libcupti.so.12", "libcupti.so.11.8",
-					    "libcupti.so" };
-	const char *set = secure_getenv(CUDA_ENV_CUPTI);
+	void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), *fn;
+	int (*get)(int *version), version = 0;
+
+	fn = lib ? dlsym(lib, "cuDriverGetVersion") : NULL;
+	memcpy(&get, &fn, sizeof(get));
+	if (fn && get(&version))
+		version = 0;
+	if (lib)
+		dlclose(lib);
+	return version / 1000;
+}
+
+/* From the n-th candidate on. */
+static void *open_next(struct cupti *api, const struct cupti_view *v)
+{
+	char path[CUPTI_PATH];
 	void *lib = NULL;
 
-	if (s->cupti)
-		return dlopen(s->path, RTLD_NOW | RTLD_NOLOAD);
-	if (set && *set)
-		return dlopen(set, RTLD_NOW | RTLD_LOCAL);
-	for (size_t i = 0; i < sizeof(name) / sizeof(name[0]) && !lib; i++)
-		lib = dlopen(name[i], RTLD_NOW | RTLD_LOCAL);
+	while (!lib && cupti_candidate(v, api->candidate, path, sizeof(path))) {
+		api->candidate++;
+		lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	}
 	return lib;
+}
+
+static const char *open_cupti(struct cupti *api, struct cupti_view *v)
+{
+	const char *set = secure_getenv(CUDA_ENV_CUPTI);
+
+	if (v->loaded[0]) {
+		if (v->major && cupti_major(v->loaded) && cupti_major(v->loaded) != v->major)
+			return "the libcupti of this process is of another major version than its "
+			       "CUDA runtime: kernels would lose their times";
+		api->lib = dlopen(v->loaded, RTLD_NOW | RTLD_NOLOAD);
+	} else if (set && *set) {
+		api->lib = dlopen(set, RTLD_NOW | RTLD_LOCAL);
+	} else {
+		api->is_ours = true;
+		api->lib = open_next(api, v);
+	}
+	return api->lib ? NULL
+			: "no libcupti that fits: pip install nvidia-cuda-cupti (of the CUDA "
+			  "runtime's major version), or set " CUDA_ENV_CUPTI;
 }
 
 uint32_t load_caps(const struct cupti *api)
@@ -88,15 +106,17 @@ const char *load_cupti(struct cupti *api)
 #undef MUST
 #undef MAY
 	};
-	struct seen seen = { .cuda = false };
+	struct cupti_view v = { .driver = false };
+	const char *why;
 
-	dl_iterate_phdr(look, &seen);
+	dl_iterate_phdr(look, &v);
 	/* CUPTI 13.2 without a driver recurses until the stack ends: never call it then. */
-	if (!seen.cuda)
+	if (!v.driver)
 		return "no CUDA driver in this process";
-	api->lib = open_first(&seen);
-	if (!api->lib)
-		return "no libcupti: pip install nvidia-cuda-cupti, or set " CUDA_ENV_CUPTI;
+	v.driver_most = driver_most();
+	why = open_cupti(api, &v);
+	if (why)
+		return why;
 	for (size_t i = 0; i < sizeof(fns) / sizeof(fns[0]); i++) {
 		void *fn = dlsym(api->lib, fns[i].name);
 
@@ -105,4 +125,18 @@ const char *load_cupti(struct cupti *api)
 		memcpy((char *)api + fns[i].at, &fn, sizeof(fn));
 	}
 	return NULL;
+}
+
+bool load_another(struct cupti *api)
+{
+	struct cupti next = { .candidate = api->candidate };
+
+	if (!api->is_ours)
+		return false;
+	dlclose(api->lib);
+	if (load_cupti(&next) || next.GetVersion(&next.version))
+		return false;
+	next.caps = load_caps(&next);
+	*api = next;
+	return true;
 }

@@ -15,21 +15,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/cupti.h"
 #include "base/num.h"
 #include "cli/capture/fabric.h"
 #include "cli/core/probe.h"
 
 #define LD_CACHE "/etc/ld.so.cache"
 
-/* The first path of the loader's cache that has "/name.so" in it. */
-static bool in_cache(const char *name, char *path, size_t cap)
+/* The first path of the loader's cache whose file begins so. */
+static bool in_cache(const char *begins, char *path, size_t cap)
 {
 	int fd = open(LD_CACHE, O_RDONLY | O_CLOEXEC);
 	char needle[64], *map = MAP_FAILED;
 	bool found = false;
 	struct stat sb;
 
-	snprintf(needle, sizeof(needle), "/%s.so", name);
+	snprintf(needle, sizeof(needle), "/%s", begins);
 	if (fd >= 0 && fstat(fd, &sb) == 0 && sb.st_size > 0)
 		map = mmap(NULL, (size_t)sb.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (map != MAP_FAILED) {
@@ -67,19 +68,25 @@ static bool by_glob(const char *pattern, char *path, size_t cap)
 }
 
 /* In a colon-separated list of directories. */
-static bool in_list(const char *list, const char *name, char *path, size_t cap)
+static bool in_list(const char *list, const char *begins, char *path, size_t cap)
 {
 	char pattern[PATH_MAX];
 
 	while (list && *list) {
 		size_t len = strcspn(list, ":");
 
-		snprintf(pattern, sizeof(pattern), "%.*s/%s.so*", (int)len, list, name);
+		snprintf(pattern, sizeof(pattern), "%.*s/%s*", (int)len, list, begins);
 		if (len && by_glob(pattern, path, cap))
 			return true;
 		list += len + (list[len] == ':');
 	}
 	return false;
+}
+
+/* What the loader would open: "libcupti.so.12". */
+static bool by_loader(const char *begins, char *path, size_t cap)
+{
+	return in_list(getenv("LD_LIBRARY_PATH"), begins, path, cap) || in_cache(begins, path, cap);
 }
 
 static bool find_library(const char *name, char *path, size_t cap)
@@ -93,7 +100,8 @@ static bool find_library(const char *name, char *path, size_t cap)
 	const char *venv = getenv("VIRTUAL_ENV"), *home = getenv("HOME");
 	char pattern[PATH_MAX];
 
-	if (in_list(getenv("LD_LIBRARY_PATH"), name, path, cap) || in_cache(name, path, cap))
+	snprintf(pattern, sizeof(pattern), "%s.so", name);
+	if (by_loader(pattern, path, cap))
 		return true;
 	for (size_t i = 0; i < sizeof(place) / sizeof(place[0]); i++) {
 		const char *hole = strstr(place[i], "%s");
@@ -111,6 +119,35 @@ static bool find_library(const char *name, char *path, size_t cap)
 		 "%s/.local/lib/python3*/site-packages/nvidia/*/lib/%s.so*",
 		 home ? home : "/nonexistent", name);
 	return home && by_glob(pattern, path, cap);
+}
+
+/*
+ * The probe's own choice (base/cupti.h), for a program that loads the CUDA runtime which is found
+ * here. A name without a folder is for the loader.
+ */
+static bool find_cupti(const char *unused, char *path, size_t cap)
+{
+	const char *set = getenv("AON_CUPTI");
+	struct cupti_view v = { .driver = true };
+	char name[CUPTI_PATH];
+
+	(void)unused;
+	if (set && *set) {
+		snprintf(path, cap, "%s", set);
+		return access(path, F_OK) == 0;
+	}
+	if (find_library("libcudart", path, cap))
+		cupti_see(&v, path);
+	for (unsigned n = 0; cupti_candidate(&v, n, name, sizeof(name)); n++) {
+		if (strchr(name, '/')) {
+			snprintf(path, cap, "%s", name);
+			if (access(path, F_OK) == 0)
+				return true;
+		} else if (by_loader(name, path, cap)) {
+			return true;
+		}
+	}
+	return false;
 }
 
 /* clang-format off */
@@ -195,7 +232,9 @@ void doctor_sources(struct doctor *d)
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
-		if (find_library(wanted[i].library, path, sizeof(path)))
+		bool cupti = !strcmp(wanted[i].id, "cupti");
+
+		if ((cupti ? find_cupti : find_library)(wanted[i].library, path, sizeof(path)))
 			doctor_put(d, wanted[i].id, HEALTH_OK, NULL, NULL, "%s %s", wanted[i].name,
 				   path);
 		else
