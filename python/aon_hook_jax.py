@@ -226,6 +226,48 @@ def _old_compilations(begin, end):
     dispatch.log_elapsed_time = Timed
 
 
+class _Session:
+    """XLA's profiler session, with room for it: XLA needs CUPTI's subscriber, which aon's CUDA probe may hold. The
+    probe has left when XLA begins, and returns after the end."""
+    room = None  # libaon's functions
+
+    def __init__(self, true, args, kw):
+        self._over = False
+        self.room.aon_room_begin(b"jax.profiler")
+        try:
+            self._session = true(*args, **kw)
+        except BaseException:
+            self._end()
+            raise
+
+    def _end(self):
+        if not self._over:
+            self._over = True
+            self.room.aon_room_end()
+
+    def __getattr__(self, name):
+        attr = getattr(self._session, name)
+        if name not in ("stop", "stop_and_export"):
+            return attr
+
+        def stop(*args, **kw):
+            try:
+                return attr(*args, **kw)
+            finally:
+                self._end()
+        return stop
+
+    def __del__(self):
+        self._end()
+
+
+def _room(profiler):
+    """Every session is a _Session from now on: the program's, and that of `aon capture --jax`."""
+    true = profiler.ProfilerSession
+    _Session.room = ctypes.CDLL(aon_hook.library("jax"))  # without Python's lock: it waits
+    profiler.ProfilerSession = lambda *args, **kw: _Session(true, args, kw)
+
+
 class _Capture:
     """A trace by XLA's own profiler, when aond asks for one: `aon capture --jax`. The file has the number of the
     order, so that nobody else can know its name before."""
@@ -284,7 +326,9 @@ class _Capture:
 
 def _captures(lib):
     from jax._src import profiler
-    capture = _Capture(getattr(profiler, "_profiler", None) or profiler.xla_client.profiler)
+    module = getattr(profiler, "_profiler", None) or profiler.xla_client.profiler
+    _room(module)
+    capture = _Capture(module)
     lib.aon_jax_on_capture(capture)
     os.register_at_fork(after_in_child=capture.forked)
     __import__("atexit").register(capture, 0)

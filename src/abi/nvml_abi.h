@@ -10,6 +10,7 @@ typedef struct nvml_device *nvml_dev;
 enum nvml_return {
 	NVML_OK = 0,
 	NVML_UNINITIALIZED = 1,
+	NVML_INVALID_ARGUMENT = 2,
 	NVML_NOT_SUPPORTED = 3,
 	NVML_INSUFFICIENT_SIZE = 7,
 	NVML_DRIVER_NOT_LOADED = 9,

@@ -25,6 +25,7 @@
 struct nvml_device {
 	int index;
 	unsigned seen_xid;
+	unsigned long long asked; /* events */
 };
 
 static struct nvml_device device[64], part[64];
@@ -163,7 +164,13 @@ static int text(int gpu, const char *key, char *out, unsigned cap)
 
 UINT_OF(nvmlDeviceGetClockInfo, "clock")
 UINT_OF(nvmlDeviceGetMaxClockInfo, "maxclock")
-UINT_OF(nvmlDeviceGetTemperature, "temp")
+
+API int nvmlDeviceGetTemperature(nvml_dev d, unsigned sensor, unsigned *v);
+API int nvmlDeviceGetTemperature(nvml_dev d, unsigned sensor, unsigned *v)
+{
+	return sensor ? NVML_INVALID_ARGUMENT : u32_of(d, "temp", sensor, v);
+}
+
 UINT_OF(nvmlDeviceGetTemperatureThreshold, "threshold")
 UINT_OF(nvmlDeviceGetPcieThroughput, "pcie")
 UINT_OF(nvmlDeviceGetNvLinkState, "link")
@@ -360,10 +367,26 @@ API int nvmlEventSetFree(void *set)
 	return NVML_OK;
 }
 
+/* "0 events N": the mask of a GPU that lacks some, such as double-bit errors without ECC. */
+API int nvmlDeviceGetSupportedEventTypes(nvml_dev d, unsigned long long *types);
+API int nvmlDeviceGetSupportedEventTypes(nvml_dev d, unsigned long long *types)
+{
+	const char *v = get(d->index, "events");
+
+	*types = v ? strtoull(v, NULL, 0) : NVML_EVENT_XID | NVML_EVENT_DBE;
+	return NVML_OK;
+}
+
 API int nvmlDeviceRegisterEvents(nvml_dev d, unsigned long long mask, void *set);
 API int nvmlDeviceRegisterEvents(nvml_dev d, unsigned long long mask, void *set)
 {
-	(void)d, (void)mask, (void)set;
+	unsigned long long types;
+
+	(void)set;
+	nvmlDeviceGetSupportedEventTypes(d, &types);
+	if (mask & ~types)
+		return NVML_NOT_SUPPORTED; /* and none of them is registered */
+	d->asked = mask;
 	return NVML_OK;
 }
 
@@ -375,7 +398,7 @@ API int nvmlEventSetWait_v2(void *set, struct nvml_event *e, unsigned ms)
 		const char *v = get(i, "xid");
 		unsigned xid = v ? (unsigned)atoi(v) : 0;
 
-		if (!xid || xid == device[i].seen_xid)
+		if (!xid || xid == device[i].seen_xid || !(device[i].asked & NVML_EVENT_XID))
 			continue;
 		device[i].seen_xid = xid;
 		*e = (struct nvml_event){ &device[i], NVML_EVENT_XID, xid, UINT32_MAX, UINT32_MAX };

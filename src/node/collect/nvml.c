@@ -267,6 +267,18 @@ static bool is_gone(int rc)
 	       rc == NVML_VERSION_MISMATCH;
 }
 
+/* One kind of event that the GPU does not have makes NVML refuse them all. */
+static void ask_events(struct nvml *n, const struct gpu *g)
+{
+	unsigned long long types = NVML_EVENT_XID;
+
+	if (n->c.events_types && n->c.events_types(g->dev, &types) != NVML_OK)
+		types = NVML_EVENT_XID;
+	types &= NVML_EVENT_XID | NVML_EVENT_DBE;
+	if (types)
+		n->c.events_ask(g->dev, types, n->events);
+}
+
 /* NVML, begun anew: all GPUs that are there. */
 static int begin(struct nvml *n, struct emit *e)
 {
@@ -294,7 +306,7 @@ static int begin(struct nvml *n, struct emit *e)
 		begin_gpm(n, g);
 		n->counters |= g->sample[1] != NULL;
 		if (n->events)
-			n->c.events_ask(g->dev, NVML_EVENT_XID | NVML_EVENT_DBE, n->events);
+			ask_events(n, g);
 	}
 	return n->gpus ? 0 : -ENODEV;
 }

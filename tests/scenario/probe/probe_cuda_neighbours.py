@@ -3,8 +3,15 @@
 # test: timeout=300
 """The user's own profiler beside the CUDA probe, on the strict stand-in: it sees what it would see
 without aon, twice, with graphs; aon comes back by itself and says which interval it did not see."""
-from aontest import Daemon, Place, balanced, done, find, ok
-from cudatest import clean, count, events, lost_by, run, stored
+import json
+import os
+import subprocess
+import sys
+
+import jaxtest
+import torchtest
+from aontest import ROOT, Daemon, Place, balanced, done, find, ok, skip
+from cudatest import clean, count, events, lost_by, no_python, run, sim_env, stored
 
 LAUNCHES, NODES = 300, 40
 IN_TRACE = LAUNCHES + 20 * NODES  # kernels of the stretch with the profiler
@@ -60,8 +67,66 @@ def late():
         ok(count(stored(d), "kernel") > LAUNCHES, "aon records beside it")
 
 
+JAX_PROGRAM = """
+import ctypes, json, os, sys, time
+import jax
+cuda = ctypes.CDLL('libcuda.so.1')
+context = ctypes.c_void_p()
+cuda.cuInit(0)
+cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0)
+cuda.cuCtxSetCurrent(context)
+cupti = ctypes.CDLL('libcupti.so.12')
+Callback = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_uint32, ctypes.c_void_p)
+callback = Callback(lambda *a: None)
+
+def xla():
+    sub = ctypes.c_void_p()
+    err = cupti.cuptiSubscribe(ctypes.byref(sub), callback, None)
+    if not err:
+        cupti.cuptiUnsubscribe(sub)
+    return err
+
+time.sleep(1)
+before = xla()
+during = []
+for i in range(2):
+    jax.profiler.start_trace(sys.argv[1])
+    during.append(xla())
+    time.sleep(0.5)
+    jax.profiler.stop_trace()
+    time.sleep(3)
+print(json.dumps({'before': before, 'during': during, 'after': xla()}), flush=True)
+time.sleep(60)
+"""
+
+
+def jax_profiler():
+    """XLA finds libcupti by itself: the hook of jax.profiler makes room before it."""
+    if no_python("jax.profiler"):
+        return
+    found = sorted(f for f in torchtest.CACHE.glob("jax/*") if (f / ".has").exists())
+    if not found:
+        skip("jax.profiler", "no JAX: tools/setup check gets it from PyPI into the cache")
+        return
+    with Place() as place, Daemon(place) as d:
+        env = sim_env(place, AON_JAX=os.path.realpath(find("libaon-jax.so")), **jaxtest.environment(found[-1]))
+        env["PYTHONPATH"] += f":{ROOT / 'python'}"
+        code = "import aon_hook; aon_hook.wait('jax', 'aon_hook_jax')" + JAX_PROGRAM
+        p = subprocess.Popen([sys.executable, "-c", code, str(place.path / "trace")], env=env,
+                             text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        line = p.stdout.readline()
+        ok(line.strip() and json.loads(line) == {"before": 39, "during": [0, 0], "after": 39},
+           f"jax.profiler: CUPTI is free while it traces, and aon's before and after: {line.strip()}",
+           p.stderr.read() if not line else "")
+        d.flush()
+        ext = [e for e in events(place.store, "range") if e["name"] == "externally profiled: jax.profiler"]
+        ok(len(ext) == 2, "two intervals that aon did not see", ext)
+        p.kill()
+        p.communicate()
+
+
 def main():
-    for case in (without_aon, neighbours, late):
+    for case in (without_aon, neighbours, late, jax_profiler):
         case()
     done()
 

@@ -121,6 +121,14 @@ def test_faults():
         r.end()
 
 
+def test_event_types():
+    """NVML registers none of the events if the GPU lacks one of them."""
+    with tempfile.TemporaryDirectory() as d:
+        r = Run(d, ["- gpus 1", "* name Tesla", "0 uuid GPU-a", "0 events 8", "0 xid 31"])
+        ok(wait_for(lambda: "event xid: nvidia0: Xid 31" in r.text(), 20), "a GPU without ECC still has events of XIDs", r.text())
+        r.end()
+
+
 def test_dcgm():
     """Before Hopper: what a hostengine's profiling module says."""
     fields = ["- gpus 3", "- engine 1", "2 capability 9.0", "* 1004 0.42", "* 1005 b", "* 1009 5000000000", "* 1002 0.8", "* 1006 0.5"]
@@ -180,6 +188,7 @@ def test_ends():
 test_captures()
 test_labels()
 test_faults()
+test_event_types()
 test_dcgm()
 test_ends()
 done()

@@ -148,6 +148,7 @@ struct cuda {
 	struct neighbour neighbour;
 	uint16_t stride[CK_MAX];
 	uint32_t want; /* AON_WANT_* that kinds are enabled for */
+	bool hes_on;   /* CUPTI agreed */
 	bool hes, latency, per_thread, heartbeat, cost, may_multi;
 	uint64_t range;     /* the open "externally profiled" range, 0: none */
 	uint64_t retry_ns;  /* when to ask again */

@@ -319,6 +319,7 @@ static void sync_record(struct cuda *c, const uint8_t *r)
 
 static void graph_record(struct cuda *c, const uint8_t *r)
 {
+	uint32_t device = get32(r, G_DEVICE), context = get32(r, G_CONTEXT);
 	struct aon_act a = { .kind = AON_ACT_GRAPH,
 			     .corr = get32(r, G_CORR),
 			     .bytes = get32(r, G_GRAPH) };
@@ -326,7 +327,9 @@ static void graph_record(struct cuda *c, const uint8_t *r)
 	if (!times_of(c, get64(r, G_START), get64(r, G_END), &a))
 		return;
 	a.name = named(&c->graph_name, "CUDA graph");
-	work(c, r, get32(r, G_DEVICE), get32(r, G_CONTEXT), get32(r, G_STREAM), &a);
+	if (device == INT32_MAX) /* it began on the host */
+		device = device_of(c, context);
+	work(c, r, device, context, get32(r, G_STREAM), &a);
 }
 
 static void memory_record(struct cuda *c, const uint8_t *r)

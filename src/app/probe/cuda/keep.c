@@ -108,7 +108,7 @@ static void tell_on(const struct cuda *c)
 	text_num(&t, c->api.version);
 	text_add(&t, c->multi ? ", beside other tools" : "");
 	text_add(&t, c->sub ? "" : ", records only: another tool has the callbacks");
-	text_add(&t, c->hes ? ", hardware events" : "");
+	text_add(&t, c->hes_on ? ", hardware events" : "");
 	aon_note("cuda", "on", t.s);
 }
 

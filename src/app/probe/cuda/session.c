@@ -137,10 +137,9 @@ static void set_attrs(struct cuda *c)
 		set_attr(c, CA_THREAD_ID_TYPE, &tid, sizeof(tid));
 	else if (c->api.SetThreadIdType)
 		c->api.SetThreadIdType(tid);
-	if (c->hes && c->multi)
-		set_attr(c, CA_HES, &one, sizeof(one));
-	else if (c->hes && c->api.caps & CAP_HES)
-		c->api.ActivityEnableHWTrace(1);
+	c->hes_on =
+		c->hes && (c->multi ? !set_attr(c, CA_HES, &one, sizeof(one))
+				    : c->api.caps & CAP_HES && !c->api.ActivityEnableHWTrace(1));
 	if (c->latency && c->multi)
 		set_attr(c, CA_LATENCY, &one, sizeof(one));
 	else if (c->latency && c->api.caps & CAP_LATENCY)
