@@ -19,7 +19,7 @@ struct image {
 	size_t relas, jumps;
 };
 
-/* The loader has made an address of it (glibc), or has not (musl). */
+/* glibc's loader has turned the offset into an address, musl's has not. */
 static uintptr_t address(const struct image *im, const ElfW(Dyn) * d)
 {
 	return d->d_un.d_ptr + (d->d_un.d_ptr < im->base ? im->base : 0);

@@ -204,7 +204,7 @@ static bool robbed(const struct cuda *c)
 }
 
 /*
- * The tool that took the buffers may be recording: nothing of it is disabled. From 13.2 on CUPTI
+ * The tool that took the buffers may be recording: its kinds stay enabled. From 13.2 on CUPTI
  * says when it has ended, because it disables kernels then; before, only time tells.
  */
 static bool robber_left(struct cuda *c)

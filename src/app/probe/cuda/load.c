@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * load.c - opens a libcupti: the one that the process has loaded, or the one that a setting names,
- * or the first candidate of base/cupti.h; never a second one, because two of them in a process break
+ * or the first candidate of abi/cupti_path.h; never a second one, because two of them in a process break
  * each other. One that says that it is newer than the driver is closed, and the next one is tried.
  */
 #include <dlfcn.h>
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cupti.h"
+#include "abi/cupti_path.h"
 #include "probe/cuda/cuda.h"
 
 static int look(struct dl_phdr_info *info, size_t size, void *arg)

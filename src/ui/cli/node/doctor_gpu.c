@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cupti.h"
+#include "abi/cupti_path.h"
 #include "base/num.h"
 #include "cli/capture/fabric.h"
 #include "cli/core/probe.h"
@@ -122,7 +122,7 @@ static bool find_library(const char *name, char *path, size_t cap)
 }
 
 /*
- * The probe's own choice (base/cupti.h), for a program that loads the CUDA runtime which is found
+ * The probe's own choice (abi/cupti_path.h), for a program that loads the CUDA runtime which is found
  * here. A name without a folder is for the loader.
  */
 static bool find_cupti(const char *unused, char *path, size_t cap)

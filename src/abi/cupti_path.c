@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cupti.c - the folders of wheels and toolkits, in the order in which they are tried. */
-#include "base/cupti.h"
+/* cupti_path.c - the folders of wheels and toolkits, in the order in which they are tried. */
+#include "abi/cupti_path.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_cupti.c - which libcupti is tried first, by what a process has loaded. */
+/* test_cupti_path.c - which libcupti is tried first, by what a process has loaded. */
 #include <string.h>
 
-#include "base/cupti.h"
+#include "abi/cupti_path.h"
 #include "t.h"
 
 static struct cupti_view view(const char *const *paths)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cupti.h - which libcupti belongs to a process: the one whose major version is that of the CUDA
+ * cupti_path.h - which libcupti belongs to a process: the one whose major version is that of the CUDA
  * runtime, where frameworks and toolkits put it. A CUPTI of another major version loses the times
  * of kernels without a word. The CUDA probe asks for itself, `aon doctor` for other processes.
  *
