@@ -33,9 +33,8 @@
 #include "stacks/rights.h"
 
 #define RESCAN_NS 1000000000ull
+#define LATE_NS   200000000ull
 #define HZ_MAX    1000.0
-#define STUCK_S \
-	20 /* a look that takes so long hangs: in a file system, in what a program made up */
 
 enum opt_id { RUN_DIR, PID, TID, ALL_THREADS, HZ, SECONDS, STREAM, AS, CPU_PERCENT, OPTS };
 
@@ -90,14 +89,26 @@ static int send_stream(void *arg, const void *msg, size_t n)
 
 /* --- for aond --- */
 
+struct worker {
+	struct sampler *s;
+	struct guard *guard; /* borrowed */
+};
+
 static int take_targets(void *arg, const struct swire_target *t, size_t n)
 {
-	return sampler_targets(arg, t, n, clock_mono_ns());
+	struct worker *w = arg;
+
+	memcpy(w->guard->target, t, n * sizeof(*t));
+	w->guard->targets = (uint32_t)n;
+	return sampler_targets(w->s, t, n, clock_mono_ns());
 }
 
 static int take_budget(void *arg, uint32_t permille)
 {
-	sampler_limit(arg, permille / 1000.0);
+	struct worker *w = arg;
+
+	w->guard->permille = permille;
+	sampler_limit(w->s, permille / 1000.0);
 	return 0;
 }
 
@@ -111,11 +122,24 @@ static bool sleep_until(int fd, uint64_t until_ns)
 	return ppoll(&p, 1, &t, NULL) > 0;
 }
 
-static int serve(struct sampler *s, int fd)
+/* What the worker before this one was told. */
+static void take_over(struct worker *w)
+{
+	const struct guard *g = w->guard;
+
+	sampler_targets(w->s, g->target, g->targets, clock_mono_ns());
+	if (g->permille != UINT32_MAX)
+		sampler_limit(w->s, g->permille / 1000.0);
+}
+
+static int serve(struct worker *w, int fd)
 {
 	static const struct swire_fns fns = { .targets = take_targets, .budget = take_budget };
 	static _Alignas(8) char msg[SWIRE_BYTES];
+	struct sampler *s = w->s;
 	uint64_t alarm_ns = 0;
+
+	take_over(w);
 
 	/* Without a number left for a stack it ends, too, and is started again. */
 	while (!ends && !sampler_full(s)) {
@@ -123,7 +147,7 @@ static int serve(struct sampler *s, int fd)
 		ssize_t n;
 
 		if (now - alarm_ns > RESCAN_NS) {
-			alarm(STUCK_S); /* it is killed, and started anew */
+			alarm(GUARD_STUCK_S); /* it is killed, and started anew */
 			alarm_ns = now;
 		}
 		next = sampler_run(s, now);
@@ -132,10 +156,24 @@ static int serve(struct sampler *s, int fd)
 		n = recv(fd, msg, sizeof(msg), MSG_DONTWAIT);
 		if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
 			break; /* aond is gone */
-		if (n > 0 && swire_read(msg, (size_t)n, &fns, s) == -EBADMSG)
+		if (n > 0 && swire_read(msg, (size_t)n, &fns, w) == -EBADMSG)
 			return 1;
 	}
 	return 0;
+}
+
+static int work(struct guard *g, void *arg)
+{
+	struct sampler_opts *o = arg;
+	struct worker w = { .guard = g };
+	int err;
+
+	o->guard = g;
+	if (sampler_new(&w.s, o))
+		return 1;
+	err = serve(&w, *(const int *)o->arg);
+	sampler_free(w.s);
+	return err;
 }
 
 static int dial(const char *dir)
@@ -215,10 +253,11 @@ static int attach(struct sampler *s)
 
 		if (now >= again) {
 			rescan(s);
-			again = now + RESCAN_NS;
+			again = set.tids ? UINT64_MAX - LATE_NS : now + RESCAN_NS;
 		}
 		next = sampler_run(s, now);
-		next = next < again ? next : again;
+		if (next > again + LATE_NS) /* else it goes with the next look */
+			next = again;
 		sleep_until(-1, next < end ? next : end);
 		now = clock_mono_ns();
 	}
@@ -335,11 +374,14 @@ int main(int argc, char *argv[])
 	if (set.cpu_percent < 0)
 		set.cpu_percent = set.run_dir ? 1.5 : 10;
 	o.cpu_share = set.cpu_percent / 100;
+	if (set.run_dir) {
+		struct guard *g = guard_new(true);
+
+		return g ? guard_run(g, work, &o) : 1;
+	}
 	if (sampler_new(&s, &o))
 		return 1;
-	err = set.run_dir ? serve(s, fd) : attach(s);
+	err = attach(s);
 	sampler_free(s);
-	if (fd >= 0)
-		close(fd);
 	return err;
 }

@@ -14,13 +14,15 @@
 #include "stacks/rights.h"
 
 #define BATCH     1024u
-#define BATCH_NS  200000000ull
+#define BATCH_NS  400000000ull
+#define LATE_NS   200000000ull
 #define STATUS_NS 1000000000ull
 #define TOGETHER \
 	300000ull /* ns: those that are due so soon are looked at now: one waking for all */
 /* Threads that share their moments. To wake up, and to fetch what other programs have driven out of the
  * caches meanwhile, costs more than three looks do; all at once would keep a CPU for long. */
 #define GROUP      16u
+#define SLOW_NS    20000000ull /* a look at most takes a thousandth of it */
 #define SLOWEST    0.02 /* of the rates that were asked for */
 #define CODE_BYTES (24u << 20)
 #define REST_NS    60000000000ull /* a user whose threads cost too much even so is left alone for */
@@ -44,6 +46,7 @@ struct user {
 
 struct sampler {
 	struct sampler_opts o;
+	struct guard *guard; /* borrowed; owned if o.guard is NULL */
 	struct natives natives;
 	struct intern intern;
 	struct target *target; /* owned; `of` of a thread is one of those: */
@@ -56,9 +59,9 @@ struct sampler {
 	struct swire_sample batch[BATCH];
 	size_t n;
 	uint64_t flush_ns, status_ns;
-	uint64_t samples, missed;
 	uint64_t cpu_ns, cpu_at_ns; /* at the last status */
 	double use;                 /* of a CPU, lately */
+	uint32_t suspect;           /* a process whose last look took long; 0: none */
 	char reason[256];
 };
 
@@ -69,11 +72,17 @@ int sampler_new(struct sampler **out, const struct sampler_opts *o)
 	if (!s)
 		return -ENOMEM;
 	s->o = *o;
-	if (natives_init(&s->natives)) {
+	s->guard = o->guard ? o->guard : guard_new(false);
+	if (!s->guard || natives_init(&s->natives)) {
+		if (!o->guard)
+			guard_free(s->guard);
 		free(s);
 		return -ENOMEM;
 	}
-	s->intern = (struct intern){ .send = o->send, .arg = o->arg, .natives = &s->natives };
+	s->intern = (struct intern){ .send = o->send,
+				     .arg = o->arg,
+				     .n = s->guard->stacks,
+				     .natives = &s->natives };
 	*out = s;
 	return 0;
 }
@@ -88,6 +97,8 @@ void sampler_free(struct sampler *s)
 		process_free(s->process[i]);
 	intern_fini(&s->intern);
 	natives_fini(&s->natives);
+	if (!s->o.guard)
+		guard_free(s->guard);
 	free(s->target);
 	free(s->process);
 	free(s->user);
@@ -129,7 +140,7 @@ static void plan(struct sampler *s, struct target *t, uint64_t now_ns)
 	if (period != t->period_ns) {
 		t->turn = is + 1;
 	} else if (++t->turn < is) { /* it came too late for whole periods */
-		s->missed += is - t->turn;
+		s->guard->missed += is - t->turn;
 		t->turn = is;
 	}
 	t->period_ns = period;
@@ -252,14 +263,15 @@ size_t sampler_alive(const struct sampler *s)
 
 /* --- its own cost --- */
 
-/* With that of the children that demangle. */
-static uint64_t cost_ns(void)
+/* With that of the children that demangle, and of the workers before this one. */
+static uint64_t cost_ns(const struct sampler *s)
 {
+	uint64_t own = s->guard->cpu_ns + clock_cpu_ns();
 	struct rusage r;
 
 	if (getrusage(RUSAGE_CHILDREN, &r) < 0)
-		return clock_cpu_ns();
-	return clock_cpu_ns() +
+		return own;
+	return own +
 	       1000ull * ((uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000u +
 			  (uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec));
 }
@@ -272,7 +284,7 @@ static void send_batch(struct sampler *s, uint64_t now_ns)
 	int n = s->n ? swire_put_samples(msg, s->batch, s->n) : 0;
 
 	if (n > 0 && s->o.send(s->o.arg, msg, (size_t)n))
-		s->missed += s->n;
+		s->guard->missed += s->n;
 	s->n = 0;
 	s->flush_ns = now_ns + BATCH_NS;
 }
@@ -280,9 +292,9 @@ static void send_batch(struct sampler *s, uint64_t now_ns)
 static void send_status(struct sampler *s, uint64_t now_ns)
 {
 	static char msg[SWIRE_BYTES];
-	struct swire_status st = { .cpu_ns = cost_ns(),
-				   .samples = s->samples,
-				   .missed = s->missed,
+	struct swire_status st = { .cpu_ns = cost_ns(s),
+				   .samples = s->guard->samples,
+				   .missed = s->guard->missed,
 				   .reason = s->reason,
 				   .reason_len = strlen(s->reason) };
 	int n = swire_put_status(msg, &st);
@@ -341,7 +353,7 @@ void sampler_limit(struct sampler *s, double cpu_share)
 
 static void govern(struct sampler *s, uint64_t now_ns)
 {
-	uint64_t cpu = cost_ns();
+	uint64_t cpu = cost_ns(s);
 	double use = 0;
 
 	if (s->cpu_at_ns && now_ns > s->cpu_at_ns) {
@@ -361,7 +373,8 @@ static void say_reason(struct sampler *s)
 		const struct target *t = &s->target[i];
 		char why[200];
 
-		if (t->err != -EPERM && t->err != -EACCES && t->err != -ENOEXEC)
+		if (t->err != -EPERM && t->err != -EACCES && t->err != -ENOEXEC &&
+		    t->err != -ETIMEDOUT)
 			continue;
 		why_not(process_pid(t->thread.of), t->thread.tid, t->err, why, sizeof(why));
 		snprintf(s->reason, sizeof(s->reason), "pid %d: %s", (int)process_pid(t->thread.of),
@@ -394,7 +407,7 @@ static void add_sample(struct sampler *s, struct thread *t, uint32_t centihertz,
 					      .flags = look->py.flags,
 					      .detail = look->detail };
 		if (intern_stack(&s->intern, t->of, look, now_ns, &last->id, &last->blame)) {
-			s->missed++;
+			s->guard->missed++;
 			return;
 		}
 	}
@@ -409,7 +422,7 @@ static void add_sample(struct sampler *s, struct thread *t, uint32_t centihertz,
 						  .state = last->state,
 						  .flags = last->flags | flags,
 						  .detail = last->detail };
-	s->samples++;
+	s->guard->samples++;
 }
 
 static void sample(struct sampler *s, struct target *t, uint64_t now_ns)
@@ -421,7 +434,7 @@ static void sample(struct sampler *s, struct target *t, uint64_t now_ns)
 	rate = rate ? rate : 1;
 	t->err = thread_look(&t->thread, now_ns, &look);
 	if (t->err) {
-		s->missed++;
+		s->guard->missed++;
 		if (t->err == -ESRCH)
 			t->due_ns = UINT64_MAX;
 		return;
@@ -432,23 +445,62 @@ static void sample(struct sampler *s, struct target *t, uint64_t now_ns)
 		add_sample(s, holder, rate, &look, SAMPLE_HOLDER, now_ns);
 }
 
+/* How often this process has waited so far. */
+static long waits(void)
+{
+	struct rusage r;
+
+	return getrusage(RUSAGE_SELF, &r) < 0 ? 0 : r.ru_nvcsw;
+}
+
+/*
+ * Memory that is slow keeps the looks at all others waiting. A look that took long may also have had
+ * no CPU: of the next one of that process it is counted whether it waited by itself.
+ */
+static bool is_slow(struct sampler *s, uint32_t pid, uint64_t took_ns, long waited)
+{
+	bool again = s->suspect == pid;
+
+	if (again)
+		s->suspect = 0;
+	if (took_ns < SLOW_NS)
+		return false;
+	s->suspect = pid;
+	return again && waited > 0;
+}
+
 static void pay_and_sample(struct sampler *s, struct target *t)
 {
 	struct user *u = user_of(s, process_uid(t->thread.of));
-	uint64_t now = clock_mono_ns();
+	uint32_t pid = (uint32_t)process_pid(t->thread.of);
+	uint64_t now = clock_mono_ns(), took;
+	bool watched = s->suspect == pid;
+	long before;
 
 	if (u && now < u->rest_ns) {
-		s->missed++;
+		s->guard->missed++;
 		return;
 	}
+	if (guard_rests(s->guard, pid, now)) {
+		t->err = -ETIMEDOUT;
+		s->guard->missed++;
+		return;
+	}
+	before = watched ? waits() : 0;
+	guard_begin(s->guard, pid, now);
 	sample(s, t, now);
+	guard_end(s->guard);
+	s->guard->stacks = s->intern.n;
+	took = clock_mono_ns() - now;
+	if (is_slow(s, pid, took, watched ? waits() - before : 0) || t->err == -ETIMEDOUT)
+		guard_slow(s->guard, pid, now + took, false);
 	if (u)
-		u->took_ns += clock_mono_ns() - now;
+		u->took_ns += took;
 }
 
 uint64_t sampler_run(struct sampler *s, uint64_t now_ns)
 {
-	uint64_t next;
+	uint64_t next = UINT64_MAX, send;
 
 	for (size_t i = 0; i < s->targets; i++) {
 		struct target *t = &s->target[i];
@@ -466,13 +518,12 @@ uint64_t sampler_run(struct sampler *s, uint64_t now_ns)
 		say_reason(s);
 		send_status(s, now_ns);
 	}
-	next = s->flush_ns < s->status_ns || !s->n ? s->status_ns : s->flush_ns;
-	if (s->n && s->flush_ns < next)
-		next = s->flush_ns;
 	for (size_t i = 0; i < s->targets; i++)
 		if (s->target[i].due_ns < next)
 			next = s->target[i].due_ns;
-	return next;
+	/* What is to be sent goes with the next look, unless that is far: to wake up costs most. */
+	send = s->n && s->flush_ns < s->status_ns ? s->flush_ns : s->status_ns;
+	return next > send + LATE_NS ? send : next;
 }
 
 void sampler_flush(struct sampler *s, uint64_t now_ns)

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/map.h"
 #include "base/num.h"
+#include "sample/guard.h"
 #include "stacks/pyfind.h"
 #include "stacks/rights.h"
 
@@ -40,6 +41,8 @@ struct process {
 	struct python *py;    /* owned; NULL: none, or not known yet */
 	uint64_t py_ns;       /* when it was looked for, */
 	uint64_t py_wait_ns;  /* and how long not again */
+	uint64_t until_ns;    /* a look that is not done by then is given up */
+	bool late;            /* it was */
 	uint64_t seed;        /* of hashes of its names */
 	uint32_t inner;       /* its own number in its PID namespace */
 	struct python_id *id; /* owned: its threads that run Python */
@@ -222,6 +225,21 @@ bool process_new_stack(struct process *p, uint64_t now_ns)
 	return true;
 }
 
+/* Memory that is slow, as a program can make its own, is not waited for all through a look. */
+static size_t read_in_time(void *arg, const struct python_piece *piece, size_t n)
+{
+	struct process *p = arg;
+
+	p->late |= clock_mono_ns() > p->until_ns;
+	return p->late ? 0 : python_readv(&p->pid, piece, n);
+}
+
+static void begin_look(struct process *p, uint64_t now_ns)
+{
+	p->until_ns = now_ns + GUARD_LOOK_NS;
+	p->late = false;
+}
+
 /* Its interpreter is another after an exec. */
 static void find_python(struct process *p, uint64_t now_ns)
 {
@@ -234,7 +252,7 @@ static void find_python(struct process *p, uint64_t now_ns)
 	python_free(p->py);
 	p->py = NULL;
 	p->ids = 0;
-	if (!python_find(p->pid, python_readv, &p->pid, &o)) {
+	if (!python_find(p->pid, read_in_time, p, &o)) {
 		o.seed = p->seed;
 		python_new(&p->py, &o);
 	}
@@ -265,6 +283,7 @@ size_t process_threads(struct process *p, uint64_t now_ns, pid_t *out, size_t ca
 {
 	size_t n = 0;
 
+	begin_look(p, now_ns);
 	list_threads(p, now_ns);
 	for (size_t i = 0; i < p->ids && n < cap; i++) {
 		pid_t tid = outer_of(p, p->id[i].tid, now_ns);
@@ -359,7 +378,7 @@ static void look_python(struct thread *t, uint64_t now_ns, struct stack_copy *c,
 	if (!p->py)
 		t->py.id.state = 0;
 	if (!t->py.id.state && !find_thread(t, now_ns)) {
-		c->read = python_readv(&p->pid, c->piece, c->pieces);
+		c->read = read_in_time(p, c->piece, c->pieces);
 		return;
 	}
 	err = python_sample(p->py, &t->py, c->piece, c->pieces, &c->read, out);
@@ -416,6 +435,7 @@ int thread_look(struct thread *t, uint64_t now_ns, struct look *out)
 		return err;
 	if (t->of->narrow && (t->of->narrow = is_32_bit(t->of->pid))) /* it may have exec'ed */
 		return -ENOEXEC;
+	begin_look(t->of, before);
 	out->holder = 0;
 	/* Who waits for the GIL may have another one to wait for. */
 	out->same = out->now.same && t->last.id && t->last.state != SAMPLE_GIL;
@@ -425,6 +445,8 @@ int thread_look(struct thread *t, uint64_t now_ns, struct look *out)
 	if (out->now.blocked)
 		lay_stack(&c, out->now.sp);
 	look_python(t, now_ns, &c, &out->py);
+	if (t->of->late)
+		return -ETIMEDOUT;
 	look_native(t, &c, out);
 	out->detail = out->now.nr >= 0 ? (uint32_t)out->now.nr : 0;
 	if (state_is_gil(&out->now, out->py.gil, out->py.gil_bytes)) {

@@ -58,5 +58,6 @@ struct thread *process_other(struct process *p, pid_t tid);
 
 void thread_open(struct thread *t, struct process *of, pid_t tid);
 void thread_close(struct thread *t);
-/* -ESRCH: it is gone; -EPERM, -EACCES: may not; -ENOEXEC: a program of 32 bits. */
+/* -ESRCH: it is gone; -EPERM, -EACCES: may not; -ENOEXEC: a program of 32 bits; -ETIMEDOUT: its memory
+ * is too slow. */
 int thread_look(struct thread *t, uint64_t now_ns, struct look *out);

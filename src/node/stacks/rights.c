@@ -147,6 +147,8 @@ void why_not(pid_t pid, pid_t tid, int err, char *out, size_t cap)
 		snprintf(out, cap, "it is gone");
 	} else if (err == -ENOEXEC) {
 		snprintf(out, cap, "a program of 32 bits is not sampled");
+	} else if (err == -ETIMEDOUT) {
+		snprintf(out, cap, "its memory is read too slowly: it is left alone for a while");
 	} else if (err == -EBUSY) {
 		where_in_kernel(tid, place, sizeof(place));
 		snprintf(out, cap, "it sleeps in the kernel and cannot be stopped: %s", place);
