@@ -106,6 +106,10 @@ static uint64_t hash_of(struct intern *x, struct process *p, const struct look *
 	struct python_place at;
 	uint64_t h = m->n;
 
+	for (size_t i = 0; i < look->task.n; i++) {
+		python_place(process_python(p), &look->task.frame[i], now_ns, &at);
+		h = hash_mix(hash_mix(h + FRAME_TASK, at.hash), at.line);
+	}
 	for (size_t i = 0; i < m->n; i++) {
 		uint32_t k = m->row[i].index;
 
@@ -128,6 +132,10 @@ static void make(struct draft *d, struct intern *x, struct process *p, const str
 	bool room = true;
 
 	d->n = d->used = 0;
+	for (size_t i = 0; i < look->task.n && room; i++) {
+		python_place(process_python(p), &look->task.frame[i], now_ns, &at);
+		room = add(d, FRAME_TASK, at.user ? FRAME_USER : 0, at.name, at.file, at.line);
+	}
 	for (size_t i = 0; i < m->n && room; i++) {
 		uint32_t k = m->row[i].index;
 

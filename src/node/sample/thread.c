@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/map.h"
 #include "base/num.h"
 #include "sample/guard.h"
@@ -41,6 +42,7 @@ struct process {
 	struct python *py;    /* owned; NULL: none, or not known yet */
 	uint64_t py_ns;       /* when it was looked for, */
 	uint64_t py_wait_ns;  /* and how long not again */
+	uint64_t asyncio_ns;  /* when its tasks' layout was looked for */
 	uint64_t until_ns;    /* a look that is not done by then is given up */
 	bool late;            /* it was */
 	uint64_t seed;        /* of hashes of its names */
@@ -393,6 +395,23 @@ static void look_python(struct thread *t, uint64_t now_ns, struct stack_copy *c,
 	}
 }
 
+/* Where a task waits while the loop idles: another one at each look. */
+static void look_task(struct thread *t, uint64_t now_ns, struct look *out)
+{
+	struct process *p = t->of;
+
+	out->task.n = 0;
+	t->tasks_ns = 0;
+	if (!out->now.blocked || !out->py.n || !python_idles(p->py, &out->py, now_ns))
+		return;
+	if (python_needs_asyncio(p->py) && now_ns - p->asyncio_ns > AGAIN_NS) {
+		p->asyncio_ns = now_ns;
+		python_asyncio(p->py, python_find_asyncio(p->pid));
+	}
+	python_tasks(p->py, &t->py, &out->py, hash_mix(p->seed, now_ns) >> 32, &out->task, 1);
+	t->tasks_ns = now_ns;
+}
+
 static void look_native(struct thread *t, const struct stack_copy *c, struct look *out)
 {
 	struct native_regs r = { .known = NATIVE_BLOCKED };
@@ -438,13 +457,15 @@ int thread_look(struct thread *t, uint64_t now_ns, struct look *out)
 	begin_look(t->of, before);
 	out->holder = 0;
 	/* Who waits for the GIL may have another one to wait for. */
-	out->same = out->now.same && t->last.id && t->last.state != SAMPLE_GIL;
+	out->same = out->now.same && t->last.id && t->last.state != SAMPLE_GIL &&
+		    (!t->tasks_ns || now_ns - t->tasks_ns < AGAIN_NS); /* other tasks wait, too */
 	if (out->same)
 		return 0;
 	c.pieces = c.read = 0;
 	if (out->now.blocked)
 		lay_stack(&c, out->now.sp);
 	look_python(t, now_ns, &c, &out->py);
+	look_task(t, now_ns, out);
 	if (t->of->late)
 		return -ETIMEDOUT;
 	look_native(t, &c, out);

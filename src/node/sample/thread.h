@@ -26,6 +26,7 @@ struct thread {
 	uint32_t inner; /* its number in its own PID namespace; 0: not asked yet */
 	struct state_thread state;
 	struct python_thread py; /* .id.state 0: it runs no Python, as far as is known */
+	uint64_t tasks_ns;       /* when a task of its loop was looked at; 0: none was at the last look */
 	uint64_t missed_ns;      /* when it was looked for in vain, */
 	uint64_t found_ns;       /* and when at all */
 	struct thread_last last;
@@ -35,6 +36,7 @@ struct look {
 	struct state_now now;
 	bool same;               /* it has not run since the last look: the rest is not filled */
 	struct python_sample py; /* .n 0: no Python */
+	struct python_task task; /* of a loop of asyncio that idles: one that waits; .n 0: none */
 	struct native_frame native[STACK_FRAMES_MAX];
 	size_t natives;  /* 0: it is on a CPU, or could not be unwound */
 	uint32_t detail; /* sample_detail() */

@@ -9,6 +9,7 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/num.h"
+#include "stacks/rights.h"
 
 #define PHDRS   64u
 #define DYNS    128u
@@ -26,6 +28,10 @@
 #define IMAGES  16u    /* and files among them that may be an interpreter */
 #define VERSION "Py_Version"
 #define RUNTIME "_PyRuntime"
+#define SET     "PySet_Type"
+#define CORO    "PyCoro_Type"
+#define TABLE   ".AsyncioDebug"
+#define SECTIONS 128u
 
 struct image {
 	python_read_fn *read;
@@ -146,6 +152,8 @@ int python_at(uint64_t base, const char *path, python_read_fn *read, void *arg,
 		o.version = version_of(path);
 	if (!o.runtime || !o.version)
 		return -ENOENT;
+	o.set_type = symbol(&m, SET);
+	o.coro_type = symbol(&m, CORO);
 	*out = o;
 	return 0;
 }
@@ -173,12 +181,17 @@ static bool parse_map(char *line, struct mapping *m)
 /* Not "_json.cpython-311.so": a program has hundreds of those. */
 static bool may_be(const char *path, const char *exe)
 {
-	const char *slash = strrchr(path, '/');
+	const char *whole = path, *slash = strrchr(path, '/');
 
-	return strstr(slash ? slash : path, "python3") || !strcmp(path, exe);
+	path = slash ? slash : path;
+	return strstr(path, "python3") || !strncmp(path, "/_asyncio.", 10) || !strcmp(whole, exe);
 }
 
-int python_find(pid_t pid, python_read_fn *read, void *arg, struct python_opts *out)
+/* Is it this image? 0: yes. */
+typedef int image_fn(const struct mapping *m, void *arg);
+
+/* The first that is. -ENOENT: none; -EACCES, -ESRCH. */
+static int each_image(pid_t pid, image_fn *fn, void *arg)
 {
 	char path[64], exe[PATH_MAX], *line = NULL;
 	uint32_t images = IMAGES;
@@ -197,12 +210,93 @@ int python_find(pid_t pid, python_read_fn *read, void *arg, struct python_opts *
 		return errno == ENOENT ? -ESRCH : -errno;
 	for (uint32_t i = 0; err && images && i < MAPS && getline(&line, &cap, f) > 0; i++)
 		if (parse_map(line, &m) && !m.offset && may_be(m.path, exe)) {
-			err = python_at(m.start, m.path, read, arg, out);
+			err = fn(&m, arg);
 			images--;
 		}
 	free(line);
 	fclose(f);
 	return err;
+}
+
+struct finding {
+	pid_t pid;
+	python_read_fn *read;
+	void *arg;
+	struct python_opts *out;
+	uint64_t table;
+};
+
+static int is_python(const struct mapping *m, void *arg)
+{
+	const struct finding *f = arg;
+
+	return python_at(m->start, m->path, f->read, f->arg, f->out);
+}
+
+int python_find(pid_t pid, python_read_fn *read, void *arg, struct python_opts *out)
+{
+	struct finding f = { .pid = pid, .read = read, .arg = arg, .out = out };
+
+	return each_image(pid, is_python, &f);
+}
+
+/* --- what _asyncio says: it is in no table of symbols, but a section of its own --- */
+
+static bool get_at(int fd, uint64_t at, void *to, size_t n)
+{
+	return at <= INT64_MAX && pread(fd, to, n, (off_t)at) == (ssize_t)n;
+}
+
+/* The virtual address of the section, less that of the file's first byte; 0: it has none. */
+static uint64_t section_of(int fd)
+{
+	Elf64_Shdr sh[SECTIONS];
+	Elf64_Phdr ph[PHDRS];
+	Elf64_Ehdr eh;
+	char name[sizeof(TABLE)];
+	uint64_t low = UINT64_MAX;
+
+	if (!get_at(fd, 0, &eh, sizeof(eh)) || memcmp(eh.e_ident, ELFMAG, SELFMAG) ||
+	    eh.e_ident[EI_CLASS] != ELFCLASS64 || eh.e_shnum > SECTIONS || eh.e_phnum > PHDRS ||
+	    eh.e_shstrndx >= eh.e_shnum || eh.e_shentsize != sizeof(sh[0]) ||
+	    eh.e_phentsize != sizeof(ph[0]) ||
+	    !get_at(fd, eh.e_shoff, sh, eh.e_shnum * sizeof(sh[0])) ||
+	    !get_at(fd, eh.e_phoff, ph, eh.e_phnum * sizeof(ph[0])))
+		return 0;
+	for (size_t i = 0; i < eh.e_phnum && low == UINT64_MAX; i++)
+		if (ph[i].p_type == PT_LOAD)
+			low = ph[i].p_vaddr - ph[i].p_offset;
+	for (size_t i = 0; i < eh.e_shnum; i++)
+		if (get_at(fd, sh[eh.e_shstrndx].sh_offset + sh[i].sh_name, name, sizeof(name)) &&
+		    !memcmp(name, TABLE, sizeof(name)))
+			return sh[i].sh_addr - low;
+	return 0;
+}
+
+static int has_table(const struct mapping *m, void *arg)
+{
+	char path[PATH_MAX + 32];
+	struct finding *f = arg;
+	uint64_t at = 0;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/root%s", (int)f->pid, m->path);
+	rights_search(true);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	rights_search(false);
+	if (fd >= 0) {
+		at = section_of(fd);
+		close(fd);
+	}
+	f->table = at ? m->start + at : 0;
+	return at ? 0 : -ENOENT;
+}
+
+uint64_t python_find_asyncio(pid_t pid)
+{
+	struct finding f = { .pid = pid };
+
+	return each_image(pid, has_table, &f) ? 0 : f.table;
 }
 
 size_t python_readv(void *arg, const struct python_piece *p, size_t n)

@@ -10,5 +10,8 @@ int python_at(uint64_t base, const char *path, python_read_fn *read, void *arg,
 /* By its mappings. -ENOENT: none; -EACCES, -ESRCH. */
 int python_find(pid_t pid, python_read_fn *read, void *arg, struct python_opts *out);
 
+/* Where _asyncio says what its tasks look like (python_asyncio()); 0: nowhere. */
+uint64_t python_find_asyncio(pid_t pid);
+
 /* Reads by process_vm_readv(); arg points to the pid. */
 python_read_fn python_readv;

@@ -25,7 +25,7 @@ static bool chain(struct pywalk *w, uint64_t cur, struct py_met *met)
 		if (!py_outside(w, cur, &f) || !f.runs || !py_code(w->p, f.code))
 			return false;
 		py_meet(met, cur, false);
-		py_emit(w, f.code, f.instr, true);
+		py_emit(w, &(struct python_frame){ f.code, f.instr, true, f.globals });
 		cur = f.previous;
 	}
 	return !cur && w->out->n;
@@ -54,7 +54,7 @@ static void from_outside(struct pywalk *w)
 
 	s->n = 0;
 	while (s->n < STACK_FRAMES_MAX && (i = called_by(w, caller, &f)) >= 0) {
-		py_emit(w, f.code, f.instr, true);
+		py_emit(w, &(struct python_frame){ f.code, f.instr, true, f.globals });
 		caller = w->was[i];
 	}
 	for (size_t a = 0, b = s->n; a + 1 < b; a++) {

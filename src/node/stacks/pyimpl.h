@@ -30,6 +30,7 @@ struct py_code {
 struct py_skel {
 	uint64_t addr, code, instr, previous;
 	bool entry, lives; /* lives: it was not left when it was copied, that is for sure */
+	uint64_t globals;
 };
 
 struct python {
@@ -43,6 +44,12 @@ struct python {
 	struct map lines; /* (address, check, instruction) -> line + 1 */
 	char *text;       /* owned; room for text_cap */
 	size_t text_n, text_cap;
+
+	/* pytasks.c */
+	uint64_t tasks_of, tasks_set; /* the set of tasks that a module's dictionary leads to */
+	uint32_t coro_at;             /* where a task has its coroutine; 0: not known */
+	uint64_t asyncio;             /* from 3.14 on: what _asyncio says; 0: not known, */
+	uint32_t node_at, head_at;    /* and where the list of tasks is in a task, in a thread */
 };
 
 /* What one sample needs, for all processes: readers belong to one thread. */

@@ -66,6 +66,11 @@ static void derive(struct py_layout *l)
 	}
 	if (!l->free_threaded)
 		l->tlbc = PY_NONE;
+	l->globals = l->minor < 11 ? 48 : l->minor < 12 ? 8 : 24;
+	if (l->minor == 13 && !l->free_threaded) { /* it does not say them */
+		l->gen_frame = 72;
+		l->gen_state = 67;
+	}
 }
 
 /* Bytes up to the end of the last field, each of at most 8 bytes. */
@@ -88,7 +93,8 @@ static int measure(struct py_layout *l)
 	uint32_t top = l->chunk == PY_NONE ? PY_NONE : l->chunk + 8;
 
 	l->thread_copy = COPY(l->next, l->interp, l->frame, l->self, l->id, top);
-	l->frame_copy = COPY(l->previous, l->code, l->instr, l->owner, l->entry, l->locals - 8);
+	l->frame_copy = COPY(l->previous, l->code, l->instr, l->owner, l->entry, l->locals - 8,
+			     l->globals, l->instr + 8);
 	l->code_copy = COPY(l->filename, l->name, l->table, l->first, l->framesize, l->nlocals,
 			    l->stacksize, l->type, l->tlbc);
 	l->gil_copy = COPY(l->gil_holder, l->gil_locked);

@@ -17,6 +17,7 @@ struct py_layout {
 	uint32_t framesize; /* of a code object: words of its frames; PY_NONE: computed from: */
 	uint32_t nlocals, stacksize;
 	uint32_t gil_bytes;
+	uint32_t globals; /* of a frame */
 	/* How much of a structure is copied to have all of its fields; bounded by those below. */
 	uint32_t thread_copy, frame_copy, code_copy, gil_copy, str_copy;
 };

@@ -3,6 +3,7 @@
 #include "stacks/python.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "stacks/pyimpl.h"
@@ -146,7 +147,49 @@ static const char *last_part(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static int append(struct python *p, struct python_thread *t, struct stack *out)
+static void append_task(struct python *p, const struct python_task *t, size_t times,
+			struct stack *out)
+{
+	struct python_place at;
+	char name[96];
+
+	for (size_t i = 0; i < t->n; i++) {
+		python_place(p, &t->frame[i], 0, &at);
+		snprintf(name, sizeof(name), "[%zu task%s] %s", times, times > 1 ? "s" : "", at.name);
+		stack_add(out, name, last_part(at.file), at.line);
+	}
+}
+
+static bool is_same(const struct python_task *a, const struct python_task *b)
+{
+	bool same = a->n == b->n;
+
+	for (size_t i = 0; same && i < a->n; i++)
+		same = a->frame[i].code == b->frame[i].code && a->frame[i].instr == b->frame[i].instr;
+	return same;
+}
+
+/* Those at the same place together. */
+static void append_tasks(struct python *p, const struct python_thread *t,
+			 const struct python_sample *s, struct stack *out)
+{
+	struct python_task *all = calloc(PYTHON_TASKS, sizeof(*all));
+	size_t n = all ? python_tasks(p, t, s, 0, all, PYTHON_TASKS) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t times = 1;
+
+		for (size_t k = i + 1; all[i].n && k < n; k++)
+			if (is_same(&all[i], &all[k])) {
+				all[k].n = 0;
+				times++;
+			}
+		append_task(p, &all[i], times, out);
+	}
+	free(all);
+}
+
+static int append(struct python *p, struct python_thread *t, struct stack *out, struct stack *tasks)
 {
 	struct python_sample *s = malloc(sizeof(*s));
 	struct python_place at;
@@ -159,11 +202,14 @@ static int append(struct python *p, struct python_thread *t, struct stack *out)
 		stack_add(out, at.name, last_part(at.file), at.line);
 		out->frame[out->n - 1].entry = s->frame[i].entry;
 	}
+	if (!err && python_idles(p, s, 1))
+		append_tasks(p, t, s, tasks);
 	free(s);
 	return err;
 }
 
-int python_stack(const struct python_opts *o, uint64_t self, struct stack *out)
+int python_stack(const struct python_opts *o, uint64_t self, uint64_t asyncio, struct stack *out,
+		 struct stack *tasks)
 {
 	struct python_id *all = malloc(PYTHON_THREADS * sizeof(*all));
 	const struct python_id *id;
@@ -172,12 +218,13 @@ int python_stack(const struct python_opts *o, uint64_t self, struct stack *out)
 	int err = all ? python_new(&p, o) : -ENOMEM;
 
 	if (!err) {
+		python_asyncio(p, asyncio);
 		id = python_thread_of(p, all, python_threads(p, all, PYTHON_THREADS), 0, self);
 		err = id ? 0 : -ENOENT;
 	}
 	if (!err) {
 		python_thread(p, id, &t);
-		err = append(p, &t, out);
+		err = append(p, &t, out, tasks);
 	}
 	python_free(p);
 	free(all);

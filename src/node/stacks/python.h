@@ -46,6 +46,7 @@ struct python_opts {
 	uint64_t runtime; /* where its _PyRuntime is */
 	uint32_t version; /* its Py_Version: 0x030b02f0 */
 	uint64_t seed;    /* of hashes of names: strangers choose those */
+	uint64_t set_type, coro_type; /* its PySet_Type and PyCoro_Type; 0: not known */
 };
 
 /* Is the layout of this version known? */
@@ -100,6 +101,7 @@ struct python_frame {
 	uint64_t code;  /* the code object */
 	uint64_t instr; /* the instruction: an address; before 3.11 its number */
 	bool entry;     /* C called it: the outermost frame that its interpreter loop runs */
+	uint64_t globals; /* its module's dictionary */
 };
 
 struct python_sample {
@@ -137,7 +139,28 @@ void python_place(struct python *p, const struct python_frame *f, uint64_t now_n
 /* Is a file with that path the program's own? */
 bool python_is_user(const char *path);
 
+/* --- tasks of asyncio --- */
+
+#define PYTHON_AWAITS 16u /* coroutines of a task, each of which awaits the next, */
+#define PYTHON_TASKS  512u /* and tasks that are looked at */
+
+struct python_task {
+	struct python_frame frame[PYTHON_AWAITS]; /* innermost first */
+	size_t n;
+};
+
+/* Does asyncio's loop wait for something to do? The frames are of a thread that sleeps. */
+bool python_idles(struct python *p, const struct python_sample *s, uint64_t now_ns);
+/* From 3.14 on _asyncio says where it has its tasks: at this address. */
+bool python_needs_asyncio(const struct python *p);
+void python_asyncio(struct python *p, uint64_t table);
+/* Tasks of such a thread that wait, from the number `first` on and then from the start; at most `cap`. */
+size_t python_tasks(struct python *p, const struct python_thread *t, const struct python_sample *s,
+		    size_t first, struct python_task *out, size_t cap);
+
 /* --- a stack as text --- */
 
-/* Appends the frames of the thread with that pthread_t, innermost first. -ENOENT: it runs no Python. */
-int python_stack(const struct python_opts *o, uint64_t self, struct stack *out);
+/* Appends the frames of the thread with that pthread_t, innermost first, and to `tasks` those of the tasks
+ * that wait if its loop idles; asyncio: python_asyncio(), or 0. -ENOENT: it runs no Python. */
+int python_stack(const struct python_opts *o, uint64_t self, uint64_t asyncio, struct stack *out,
+		 struct stack *tasks);

@@ -43,6 +43,9 @@ PY(table,        120,     136,     136,      38,      43,      51)
 PY(first,         40,      72,      68,      39,      44,      52)
 PY(bytecode, PY_NONE,     184,     192,      43,      48,      56)
 PY(tlbc,     PY_NONE, PY_NONE, PY_NONE, PY_NONE,      49,      57)
+/* of a generator, a coroutine: 3.10 has a pointer to its frame */
+PY(gen_frame,     16,      80,      72, PY_NONE,      85,     101)
+PY(gen_state, PY_NONE,     75,      67, PY_NONE,      86,     102)
 /* of an object, bytes, a str */
 PY(type,           8,       8,       8,      45,      51,      59)
 PY(bytes_size,    16,      16,      16,      65,      75,      87)

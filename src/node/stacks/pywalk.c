@@ -31,6 +31,7 @@ void py_frame(const struct py_layout *l, const unsigned char *raw, uint64_t addr
 {
 	f->code = py_word(raw + l->code) & ~7ull; /* lower bits are tags since 3.14 */
 	f->previous = py_word(raw + l->previous);
+	f->globals = py_word(raw + l->globals);
 	f->instr = l->bytecode == PY_NONE ? py_half(raw + l->instr) : py_word(raw + l->instr);
 	f->owner = l->owner == PY_NONE ? 0 : raw[l->owner];
 	/* From 3.12 on a frame of C is behind it instead. */
@@ -76,6 +77,7 @@ static void line_up(struct pywalk *w, uint32_t i)
 								.code = f.code,
 								.instr = f.instr,
 								.previous = f.previous,
+								.globals = f.globals,
 								.entry = f.entry,
 								.lives = f.lives };
 		at += 8ull * c->framesize;
@@ -123,7 +125,7 @@ bool py_outside(struct pywalk *w, uint64_t addr, struct py_seen *f)
 	return true;
 }
 
-void py_emit(struct pywalk *w, uint64_t code, uint64_t instr, bool entry)
+void py_emit(struct pywalk *w, const struct python_frame *f)
 {
 	struct python_sample *s = w->out;
 
@@ -131,7 +133,7 @@ void py_emit(struct pywalk *w, uint64_t code, uint64_t instr, bool entry)
 		s->flags |= SAMPLE_CUT;
 		return;
 	}
-	s->frame[s->n++] = (struct python_frame){ code, instr, entry };
+	s->frame[s->n++] = *f;
 }
 
 void py_meet(struct py_met *m, uint64_t addr, bool still)
@@ -176,7 +178,7 @@ static bool step_outside(struct pywalk *w, uint64_t *cur, struct py_met *met)
 		if (s->n)
 			s->frame[s->n - 1].entry = true;
 	} else if (py_code(w->p, f.code)) {
-		py_emit(w, f.code, f.instr, f.entry);
+		py_emit(w, &(struct python_frame){ f.code, f.instr, f.entry, f.globals });
 	} else {
 		return false;
 	}
@@ -187,6 +189,7 @@ static bool step_outside(struct pywalk *w, uint64_t *cur, struct py_met *met)
 /* From the innermost frame to the outermost. */
 static void follow(struct pywalk *w, uint64_t cur, struct py_met *met)
 {
+	const struct py_skel *sk;
 	size_t end = w->skels;
 	bool first = true;
 
@@ -210,9 +213,9 @@ static void follow(struct pywalk *w, uint64_t cur, struct py_met *met)
 		}
 		first = false;
 		end = (size_t)i;
-		py_emit(w, py_scratch.skel[i].code, py_scratch.skel[i].instr,
-			py_scratch.skel[i].entry);
-		cur = py_scratch.skel[i].previous;
+		sk = &py_scratch.skel[i];
+		py_emit(w, &(struct python_frame){ sk->code, sk->instr, sk->entry, sk->globals });
+		cur = sk->previous;
 	}
 }
 

@@ -12,7 +12,7 @@ enum { PY_OWNER_C = 3 }; /* and above: a frame that only marks where C called */
 
 /* A frame as it was copied. */
 struct py_seen {
-	uint64_t code, previous, instr;
+	uint64_t code, previous, instr, globals;
 	uint8_t owner;
 	bool entry;
 	bool runs;  /* 3.10: it, or what it called */
@@ -63,7 +63,7 @@ void py_frame(const struct py_layout *l, const unsigned char *raw, uint64_t addr
 	      struct py_seen *f);
 /* A frame that is in no chunk: from the copy, or now (.extra counts those). */
 bool py_outside(struct pywalk *w, uint64_t addr, struct py_seen *f);
-void py_emit(struct pywalk *w, uint64_t code, uint64_t instr, bool entry);
+void py_emit(struct pywalk *w, const struct python_frame *f);
 void py_meet(struct py_met *m, uint64_t addr, bool still);
 void py_keep_met(struct python_thread *t, const struct py_met *m);
 

@@ -14,12 +14,14 @@
 
 #define NATIVE_ABOVE 6u /* native frames above those of Python: lines of the program say more */
 #define NATIVE_DEEP  STACK_FRAMES_MAX
+#define SAYS_TASKS   0x030e0000u /* the first version of Python whose _asyncio says what its tasks look like */
 
 struct unwind {
 	struct native *n;
 	struct native_target *target;
 	int mem_fd;
 	struct python_opts py; /* .runtime 0: no interpreter */
+	uint64_t asyncio;      /* python_find_asyncio() */
 	struct snap snap;
 	struct native_frame frame[NATIVE_DEEP];
 	struct native_name name[NATIVE_DEEP];
@@ -53,7 +55,8 @@ int unwind_new(struct unwind **out, struct native *n, pid_t pid, int mem_fd)
 		unwind_free(u);
 		return err;
 	}
-	python_find(pid, read_mem, u, &u->py);
+	if (!python_find(pid, read_mem, u, &u->py) && u->py.version >= SAYS_TASKS)
+		u->asyncio = python_find_asyncio(pid);
 	*out = u;
 	return 0;
 }
@@ -129,12 +132,12 @@ static void add_mixed(struct unwind *u, const struct stack *py, struct stack *ou
 int unwind_stack(struct unwind *u, pid_t tid, struct stack *out)
 {
 	struct snap *s = &u->snap;
-	struct stack py = { 0 };
+	struct stack py = { 0 }, tasks = { 0 };
 	int err = seize_stop(tid, u->mem_fd, s);
 	struct native_copy c = { .mem = s->mem, .len = s->len };
 
 	if (!err && u->py.runtime)
-		python_stack(&u->py, s->self, &py);
+		python_stack(&u->py, s->self, u->asyncio, &py, &tasks);
 	seize_end(tid, s);
 	if (err)
 		return err;
@@ -142,5 +145,7 @@ int unwind_stack(struct unwind *u, pid_t tid, struct stack *out)
 	u->n_frames = native_unwind(u->target, &s->regs, &c, u->frame, NATIVE_DEEP, NULL);
 	name_all(u);
 	add_mixed(u, &py, out);
+	for (size_t i = 0; i < tasks.n; i++)
+		stack_add(out, tasks.frame[i].name, tasks.frame[i].file, tasks.frame[i].line);
 	return 0;
 }

@@ -111,13 +111,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (uint32_t i = 0; i < VERSIONS; i++) {
 		struct memory m = { data, size, 3u << 24 | (10 + i) << 16 | 0xf0, 0 };
 		struct python_opts o = {
-			.read = read_mem, .arg = &m, .runtime = 1u << 20, .version = m.version
+			.read = read_mem, .arg = &m, .runtime = 1u << 20, .version = m.version,
+			.set_type = 1u << 20, .coro_type = 1u << 20
 		};
 		uint64_t self;
 
 		memset(&s[i], 0, sizeof(s[i]));
 		memcpy(&self, data, 8);
-		python_stack(&o, self, &s[i].stack);
+		python_stack(&o, self, o.runtime, &s[i].stack, &s[i].stack);
 		stack_text(&s[i].stack, s[i].text);
 		check(&s[i]);
 		if (!python_new(&p, &o)) {
