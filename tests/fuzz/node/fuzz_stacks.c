@@ -78,11 +78,13 @@ static void sample(struct python *p)
 	struct python_id id[THREADS];
 	size_t n = python_threads(p, id, THREADS);
 	static struct python_sample out;
+	static struct python_task task[4];
 	struct python_thread t;
 	struct python_place at;
 
 	if (n > THREADS)
 		abort();
+	python_asyncio(p, 1u << 20);
 	for (size_t i = 0; i < n && i < 2; i++) {
 		python_thread(p, &id[i], &t);
 		for (int k = 0; k < 3 && t.id.state; k++) {
@@ -91,6 +93,9 @@ static void sample(struct python *p)
 			if (out.n > STACK_FRAMES_MAX)
 				abort();
 			python_look_again(p, out.frame, out.n, (uint64_t)k << 31);
+			python_idles(p, &out, (uint64_t)k << 31);
+			if (python_tasks(p, &t, &out, (size_t)k, task, 4) > 4)
+				abort();
 			for (size_t f = 0; f < out.n && f < 4; f++) {
 				python_place(p, &out.frame[f], (uint64_t)k << 31, &at);
 				if (strlen(at.name) > 511 || strlen(at.file) > 511)

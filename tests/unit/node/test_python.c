@@ -38,7 +38,8 @@ static const struct {
 	{ "name", 128, 144 },       { "table", 136, 152 },      { "first", 68, 84 },
 	{ "bytecode", 208, 232 },   { "tlbc", 0, 224 },         { "type", 8, 24 },
 	{ "bytes_size", 16, 32 },   { "bytes", 32, 48 },        { "state", 32, 48 },
-	{ "length", 16, 32 },       { "ascii", 40, 56 },
+	{ "length", 16, 32 },       { "ascii", 40, 56 },        { "gen_frame", 72, 72 },
+	{ "gen_state", 67, 67 },
 };
 
 static const struct {
@@ -358,8 +359,76 @@ static void many_interpreters(void)
 	close(fd);
 }
 
+/* --- tasks of asyncio --- */
+
+enum { SAYS = 0x8000, TASK1 = 0x8100, TASK2 = 0x8300, CORO1 = 0x8500, CORO2 = 0x8700 };
+enum { CORO_TYPE = 0x8f00, TASKS = 880, NODE = 152, CORO = 128 };
+
+/* A coroutine that waits, with one word on its stack. */
+static void coro(uint64_t at, uint64_t of, uint64_t awaits)
+{
+	word(at + off("type"), BASE + CORO_TYPE);
+	put(at + off("gen_state"), 0xff, 1);
+	frame(at + off("gen_frame"), of, 0, 1, 1);
+	word(at + off("gen_frame") + off("instr") + 8, BASE + at + 0x100);
+	word(at + 0x100 - 8, awaits);
+}
+
+static void task(uint64_t at, uint64_t of, uint64_t next)
+{
+	word(at + CORO, BASE + of);
+	word(at + NODE, BASE + next);
+}
+
+static size_t tasks_of(struct python_task *out, size_t cap)
+{
+	static const uint64_t said[13] = { 168, 136, 96, 108, 109, CORO, NODE, 225864, 10880, 936,
+					   864, 872, TASKS };
+	struct python_opts o = { .read = read_mem,
+				 .runtime = BASE,
+				 .version = VERSION,
+				 .coro_type = BASE + CORO_TYPE };
+
+	python_free(py);
+	py = NULL;
+	python_new(&py, &o);
+	memcpy(mem + SAYS, said, sizeof(said));
+	python_asyncio(py, BASE + SAYS);
+	return python_tasks(py, &thread, &s, 0, out, cap);
+}
+
+static void tasks(void)
+{
+	static struct python_task got[8];
+	size_t n;
+
+	begin(false);
+	s.n = 0;
+	word(THREAD + TASKS, BASE + TASK1 + NODE);
+	task(TASK1, CORO1, TASK2 + NODE);
+	task(TASK2, CORO2, THREAD + TASKS);
+	coro(CORO1, outer, BASE + CORO2 + 1); /* with a tag */
+	coro(CORO2, leaf, 0);
+	n = tasks_of(got, 8);
+	T_OK(n == 2 && got[0].n == 2 && got[0].frame[0].code == leaf &&
+		     got[0].frame[1].code == outer && got[1].n == 1,
+	     "tasks of a loop, each to its innermost await: %zu", n);
+	T_OK(tasks_of(got, 1) == 1, "no more than are asked for");
+	put(CORO2 + off("gen_state"), 1, 1);
+	n = tasks_of(got, 8);
+	T_OK(n == 1 && got[0].n == 1 && got[0].frame[0].code == outer, "one that has ended waits for nothing");
+	coro(CORO2, leaf, BASE + CORO2);
+	task(TASK2, CORO2, TASK2 + NODE);
+	n = tasks_of(got, 8);
+	T_OK(n == 8 && got[1].n == PYTHON_AWAITS, "a list and an await that lead to themselves end");
+	word(TASK1 + CORO, 3);
+	word(TASK2 + NODE, 5);
+	T_OK(tasks_of(got, 8) == 1, "a coroutine that is none, a list that leads nowhere");
+}
+
 int main(void)
 {
+	tasks();
 	honest(false);
 	honest(true);
 	own_bytecode();
