@@ -3,6 +3,7 @@
 """What aon-sample costs, how good its stacks are, and whether the code that a GPU waits for is named.
 
 sample_core_share       CPU of aon-sample for a launching thread of torch, at 49 Hz
+sample_floor_share      of that, what the kernel alone takes here: to wake up, read the thread's state and 512 bytes of it (wake.c)
 sample_target_hi        CPU that it adds to torch with 160 threads at 49 Hz: upper end of the 95 % interval. In one process blocks of 30 ms with
                         a sampler of twenty times the rate and without take turns; further ones without are the null control
 sample_python_complete  stacks that reach the outermost frame, and
@@ -130,11 +131,21 @@ def shared(threads, seconds):
     return steady(said)
 
 
+def floor(pid):
+    """Beside the sampler, on the same thread."""
+    out = subprocess.run([aontest.BUILD / "bench/wake", str(pid), "49", "6" if SHORT else "20"], capture_output=True, text=True)
+    if out.returncode:
+        return skip("skipped: bench/wake failed", "sample_floor_share")
+    wake, look = map(int, out.stdout.split())
+    return row("sample_floor_share", round(look * 49 / 1e9, 6), None, f"{look / 1e3:.1f} us, of which {wake / 1e3:.1f} us are to wake up", ok=None)
+
+
 def core():
     """Of one thread alone: the most that one can cost. Ranks of a node share what it costs to wake up."""
     with Loop("turns", 0) as p:
         p.ask(10**6)
         said = aonsample.attach(p.pid, "--tid", p.pid, hz=49, seconds=6 if SHORT else 30)
+        floor(p.pid)
     ns, n = steady(said)
     ns8, n8 = shared(8, 6 if SHORT else 20)
     row("sample_core_share", round(ns * 49 / 1e9, 6), 0.002, f"{ns / 1e3:.1f} us a sample of one thread, {n} samples; {said.status[-1].cpu_ns / 1e6:.0f} ms in all "
@@ -387,7 +398,7 @@ def main():
             if wanted(name):
                 how()
     else:
-        skip(NO_TORCH, "sample_core_share", "sample_target_hi", "sample_mixed_complete", "sample_rss_mb", "pyspy_ratio")
+        skip(NO_TORCH, "sample_core_share", "sample_floor_share", "sample_target_hi", "sample_mixed_complete", "sample_rss_mb", "pyspy_ratio")
     if wanted("sample_python_complete", "sample_impossible"):
         families()
     if wanted("sample_bytes"):
