@@ -17,10 +17,10 @@
 #define WAIT_HUNG_NS (16 * WAIT_NS) /* of one that cost a worker, */
 #define WAIT_MAX_NS  (64 * WAIT_NS) /* and the longest */
 
-struct guard *guard_new(bool shared)
+struct look_guard *guard_new(bool shared)
 {
-	struct guard *g = mmap(NULL, sizeof(*g), PROT_READ | PROT_WRITE,
-			       MAP_ANONYMOUS | (shared ? MAP_SHARED : MAP_PRIVATE), -1, 0);
+	struct look_guard *g = mmap(NULL, sizeof(*g), PROT_READ | PROT_WRITE,
+				    MAP_ANONYMOUS | (shared ? MAP_SHARED : MAP_PRIVATE), -1, 0);
 
 	if (g == MAP_FAILED)
 		return NULL;
@@ -28,24 +28,24 @@ struct guard *guard_new(bool shared)
 	return g;
 }
 
-void guard_free(struct guard *g)
+void guard_free(struct look_guard *g)
 {
 	if (g)
 		munmap(g, sizeof(*g));
 }
 
-void guard_begin(struct guard *g, uint32_t pid, uint64_t now_ns)
+void guard_begin(struct look_guard *g, uint32_t pid, uint64_t now_ns)
 {
 	g->since_ns = now_ns;
 	g->pid = pid;
 }
 
-void guard_end(struct guard *g)
+void guard_end(struct look_guard *g)
 {
 	g->pid = 0;
 }
 
-static struct guard_slow *slow_of(struct guard *g, uint32_t pid)
+static struct guard_slow *slow_of(struct look_guard *g, uint32_t pid)
 {
 	struct guard_slow *oldest = &g->slow[0];
 
@@ -61,7 +61,7 @@ static struct guard_slow *slow_of(struct guard *g, uint32_t pid)
 	return oldest;
 }
 
-void guard_slow(struct guard *g, uint32_t pid, uint64_t now_ns, bool hung)
+void guard_slow(struct look_guard *g, uint32_t pid, uint64_t now_ns, bool hung)
 {
 	struct guard_slow *s = slow_of(g, pid);
 
@@ -71,7 +71,7 @@ void guard_slow(struct guard *g, uint32_t pid, uint64_t now_ns, bool hung)
 	s->until_ns = now_ns + s->wait_ns;
 }
 
-bool guard_rests(const struct guard *g, uint32_t pid, uint64_t now_ns)
+bool guard_rests(const struct look_guard *g, uint32_t pid, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < g->slows; i++)
 		if (g->slow[i].pid == pid)
@@ -92,7 +92,7 @@ static uint64_t ended_ns(void)
 			  (uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec));
 }
 
-int guard_run(struct guard *g, int (*work)(struct guard *g, void *arg), void *arg)
+int guard_run(struct look_guard *g, int (*work)(struct look_guard *g, void *arg), void *arg)
 {
 	pid_t self = getpid(), child;
 	int status = 0;

@@ -15,7 +15,7 @@
 
 #include "sample/wire.h"
 
-#define GUARD_LOOK_NS 200000000ull  /* a look that takes longer is given up, and its process rests */
+#define GUARD_LOOK_NS 200000000ull /* a look that takes longer is given up, and its process rests */
 #define GUARD_HUNG_NS 1000000000ull /* a worker that is killed in so long a look hung in it */
 #define GUARD_STUCK_S 3
 #define GUARD_SLOW    64u
@@ -26,7 +26,7 @@ struct guard_slow {
 };
 
 /* What workers leave to the next one, in memory that all of them share. */
-struct guard {
+struct look_guard {
 	uint32_t pid; /* whose memory is looked at now; 0: nobody's */
 	uint64_t since_ns;
 	struct guard_slow slow[GUARD_SLOW];
@@ -39,14 +39,14 @@ struct guard {
 	struct swire_target target[SWIRE_TARGETS];
 };
 
-struct guard *guard_new(bool shared); /* NULL: no memory */
-void guard_free(struct guard *g);
+struct look_guard *guard_new(bool shared); /* NULL: no memory */
+void guard_free(struct look_guard *g);
 
-void guard_begin(struct guard *g, uint32_t pid, uint64_t now_ns);
-void guard_end(struct guard *g);
+void guard_begin(struct look_guard *g, uint32_t pid, uint64_t now_ns);
+void guard_end(struct look_guard *g);
 /* Its memory takes too long: it is left alone for a while. hung: it has cost a worker. */
-void guard_slow(struct guard *g, uint32_t pid, uint64_t now_ns, bool hung);
-bool guard_rests(const struct guard *g, uint32_t pid, uint64_t now_ns);
+void guard_slow(struct look_guard *g, uint32_t pid, uint64_t now_ns, bool hung);
+bool guard_rests(const struct look_guard *g, uint32_t pid, uint64_t now_ns);
 
 /* Runs work(g, arg) in a child, again and again while one hangs. Returns what it returned. */
-int guard_run(struct guard *g, int (*work)(struct guard *g, void *arg), void *arg);
+int guard_run(struct look_guard *g, int (*work)(struct look_guard *g, void *arg), void *arg);

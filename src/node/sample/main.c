@@ -91,7 +91,7 @@ static int send_stream(void *arg, const void *msg, size_t n)
 
 struct worker {
 	struct sampler *s;
-	struct guard *guard; /* borrowed */
+	struct look_guard *guard; /* borrowed */
 };
 
 static int take_targets(void *arg, const struct swire_target *t, size_t n)
@@ -125,7 +125,7 @@ static bool sleep_until(int fd, uint64_t until_ns)
 /* What the worker before this one was told. */
 static void take_over(struct worker *w)
 {
-	const struct guard *g = w->guard;
+	const struct look_guard *g = w->guard;
 
 	sampler_targets(w->s, g->target, g->targets, clock_mono_ns());
 	if (g->permille != UINT32_MAX)
@@ -162,7 +162,7 @@ static int serve(struct worker *w, int fd)
 	return 0;
 }
 
-static int work(struct guard *g, void *arg)
+static int work(struct look_guard *g, void *arg)
 {
 	struct sampler_opts *o = arg;
 	struct worker w = { .guard = g };
@@ -375,7 +375,7 @@ int main(int argc, char *argv[])
 		set.cpu_percent = set.run_dir ? 1.5 : 10;
 	o.cpu_share = set.cpu_percent / 100;
 	if (set.run_dir) {
-		struct guard *g = guard_new(true);
+		struct look_guard *g = guard_new(true);
 
 		return g ? guard_run(g, work, &o) : 1;
 	}

@@ -23,7 +23,7 @@
  * caches meanwhile, costs more than three looks do; all at once would keep a CPU for long. */
 #define GROUP      16u
 #define SLOW_NS    20000000ull /* a look at most takes a thousandth of it */
-#define SLOWEST    0.02 /* of the rates that were asked for */
+#define SLOWEST    0.02        /* of the rates that were asked for */
 #define CODE_BYTES (24u << 20)
 #define REST_NS    60000000000ull /* a user whose threads cost too much even so is left alone for */
 
@@ -46,7 +46,7 @@ struct user {
 
 struct sampler {
 	struct sampler_opts o;
-	struct guard *guard; /* borrowed; owned if o.guard is NULL */
+	struct look_guard *guard; /* borrowed; owned if o.guard is NULL */
 	struct natives natives;
 	struct intern intern;
 	struct target *target; /* owned; `of` of a thread is one of those: */
@@ -79,10 +79,9 @@ int sampler_new(struct sampler **out, const struct sampler_opts *o)
 		free(s);
 		return -ENOMEM;
 	}
-	s->intern = (struct intern){ .send = o->send,
-				     .arg = o->arg,
-				     .n = s->guard->stacks,
-				     .natives = &s->natives };
+	s->intern = (struct intern){
+		.send = o->send, .arg = o->arg, .n = s->guard->stacks, .natives = &s->natives
+	};
 	*out = s;
 	return 0;
 }
@@ -271,9 +270,8 @@ static uint64_t cost_ns(const struct sampler *s)
 
 	if (getrusage(RUSAGE_CHILDREN, &r) < 0)
 		return own;
-	return own +
-	       1000ull * ((uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000u +
-			  (uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec));
+	return own + 1000ull * ((uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000u +
+				(uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec));
 }
 
 /* --- messages --- */

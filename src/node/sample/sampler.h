@@ -19,7 +19,7 @@ struct sampler_opts {
 	void *arg;        /* borrowed */
 	double cpu_share; /* of a CPU that it may use; 0: any */
 	uint64_t seed;
-	struct guard *guard; /* borrowed; NULL: nobody takes over from it */
+	struct look_guard *guard; /* borrowed; NULL: nobody takes over from it */
 };
 
 int sampler_new(struct sampler **out, const struct sampler_opts *o);

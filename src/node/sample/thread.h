@@ -26,9 +26,9 @@ struct thread {
 	uint32_t inner; /* its number in its own PID namespace; 0: not asked yet */
 	struct state_thread state;
 	struct python_thread py; /* .id.state 0: it runs no Python, as far as is known */
-	uint64_t tasks_ns;       /* when a task of its loop was looked at; 0: none was at the last look */
-	uint64_t missed_ns;      /* when it was looked for in vain, */
-	uint64_t found_ns;       /* and when at all */
+	uint64_t tasks_ns; /* when a task of its loop was looked at; 0: none was at the last look */
+	uint64_t missed_ns; /* when it was looked for in vain, */
+	uint64_t found_ns;  /* and when at all */
 	struct thread_last last;
 };
 

@@ -20,17 +20,17 @@
 #include "base/num.h"
 #include "stacks/rights.h"
 
-#define PHDRS   64u
-#define DYNS    128u
-#define CHAIN   256u /* symbols of one bucket */
-#define PIECES  160u
-#define MAPS    65536u /* lines, */
-#define IMAGES  16u    /* and files among them that may be an interpreter */
-#define VERSION "Py_Version"
-#define RUNTIME "_PyRuntime"
-#define SET     "PySet_Type"
-#define CORO    "PyCoro_Type"
-#define TABLE   ".AsyncioDebug"
+#define PHDRS    64u
+#define DYNS     128u
+#define CHAIN    256u /* symbols of one bucket */
+#define PIECES   160u
+#define MAPS     65536u /* lines, */
+#define IMAGES   16u    /* and files among them that may be an interpreter */
+#define VERSION  "Py_Version"
+#define RUNTIME  "_PyRuntime"
+#define SET      "PySet_Type"
+#define CORO     "PyCoro_Type"
+#define TABLE    ".AsyncioDebug"
 #define SECTIONS 128u
 
 struct image {

@@ -14,16 +14,16 @@
 
 #include "stacks/pyimpl.h"
 
-#define NAMES    1024u /* entries of a dictionary that are looked at */
-#define AT_ONCE  64u   /* their names, by one read */
-#define NAME     24u   /* bytes of a name that is looked for */
-#define DEPTH    3u    /* pointers from a WeakSet to its set */
-#define NEAR     12u   /* words that are looked at behind each, */
-#define BEFORE   4u    /* and before the first */
-#define ENTRIES  65536u
-#define TASK     32u /* words of a task */
-#define LIST     13u /* words of what _asyncio says */
-#define OBJECT   (1u << 16)
+#define NAMES   1024u /* entries of a dictionary that are looked at */
+#define AT_ONCE 64u   /* their names, by one read */
+#define NAME    24u   /* bytes of a name that is looked for */
+#define DEPTH   3u    /* pointers from a WeakSet to its set */
+#define NEAR    12u   /* words that are looked at behind each, */
+#define BEFORE  4u    /* and before the first */
+#define ENTRIES 65536u
+#define TASK    32u /* words of a task */
+#define LIST    13u /* words of what _asyncio says */
+#define OBJECT  (1u << 16)
 
 enum { DICT_KEYS = 32, MODULE_DICT = 16, WEAKREF_OBJECT = 16, SET_MASK = 32, SET_TABLE = 40 };
 enum { OLD_VALUESTACK = 64, OLD_DEPTH = 80 }; /* of a frame of 3.10 */
@@ -297,7 +297,8 @@ static int64_t loop_of(struct python *p, const struct python_sample *s, uint64_t
 
 	for (size_t i = 0; i < s->n && i < 4; i++) {
 		python_place(p, &s->frame[i], now_ns, &at);
-		if (ends(at.file, "/asyncio/base_events.py") || ends(at.file, "/asyncio/runners.py"))
+		if (ends(at.file, "/asyncio/base_events.py") ||
+		    ends(at.file, "/asyncio/runners.py"))
 			return (int64_t)i;
 		if (!ends(at.file, "/selectors.py"))
 			return -1;

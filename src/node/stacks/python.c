@@ -155,7 +155,8 @@ static void append_task(struct python *p, const struct python_task *t, size_t ti
 
 	for (size_t i = 0; i < t->n; i++) {
 		python_place(p, &t->frame[i], 0, &at);
-		snprintf(name, sizeof(name), "[%zu task%s] %s", times, times > 1 ? "s" : "", at.name);
+		snprintf(name, sizeof(name), "[%zu task%s] %s", times, times > 1 ? "s" : "",
+			 at.name);
 		stack_add(out, name, last_part(at.file), at.line);
 	}
 }
@@ -165,7 +166,8 @@ static bool is_same(const struct python_task *a, const struct python_task *b)
 	bool same = a->n == b->n;
 
 	for (size_t i = 0; same && i < a->n; i++)
-		same = a->frame[i].code == b->frame[i].code && a->frame[i].instr == b->frame[i].instr;
+		same = a->frame[i].code == b->frame[i].code &&
+		       a->frame[i].instr == b->frame[i].instr;
 	return same;
 }
 

@@ -42,10 +42,10 @@ struct python;
 
 struct python_opts {
 	python_read_fn *read;
-	void *arg;        /* borrowed */
-	uint64_t runtime; /* where its _PyRuntime is */
-	uint32_t version; /* its Py_Version: 0x030b02f0 */
-	uint64_t seed;    /* of hashes of names: strangers choose those */
+	void *arg;                    /* borrowed */
+	uint64_t runtime;             /* where its _PyRuntime is */
+	uint32_t version;             /* its Py_Version: 0x030b02f0 */
+	uint64_t seed;                /* of hashes of names: strangers choose those */
 	uint64_t set_type, coro_type; /* its PySet_Type and PyCoro_Type; 0: not known */
 };
 
@@ -98,9 +98,9 @@ void python_thread(struct python *p, const struct python_id *id, struct python_t
 /* --- a sample --- */
 
 struct python_frame {
-	uint64_t code;  /* the code object */
-	uint64_t instr; /* the instruction: an address; before 3.11 its number */
-	bool entry;     /* C called it: the outermost frame that its interpreter loop runs */
+	uint64_t code;    /* the code object */
+	uint64_t instr;   /* the instruction: an address; before 3.11 its number */
+	bool entry;       /* C called it: the outermost frame that its interpreter loop runs */
 	uint64_t globals; /* its module's dictionary */
 };
 
@@ -141,7 +141,7 @@ bool python_is_user(const char *path);
 
 /* --- tasks of asyncio --- */
 
-#define PYTHON_AWAITS 16u /* coroutines of a task, each of which awaits the next, */
+#define PYTHON_AWAITS 16u  /* coroutines of a task, each of which awaits the next, */
 #define PYTHON_TASKS  512u /* and tasks that are looked at */
 
 struct python_task {

@@ -14,7 +14,8 @@
 
 #define NATIVE_ABOVE 6u /* native frames above those of Python: lines of the program say more */
 #define NATIVE_DEEP  STACK_FRAMES_MAX
-#define SAYS_TASKS   0x030e0000u /* the first version of Python whose _asyncio says what its tasks look like */
+#define SAYS_TASKS \
+	0x030e0000u /* the first version of Python whose _asyncio says what its tasks look like */
 
 struct unwind {
 	struct native *n;

@@ -115,10 +115,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	for (uint32_t i = 0; i < VERSIONS; i++) {
 		struct memory m = { data, size, 3u << 24 | (10 + i) << 16 | 0xf0, 0 };
-		struct python_opts o = {
-			.read = read_mem, .arg = &m, .runtime = 1u << 20, .version = m.version,
-			.set_type = 1u << 20, .coro_type = 1u << 20
-		};
+		struct python_opts o = { .read = read_mem,
+					 .arg = &m,
+					 .runtime = 1u << 20,
+					 .version = m.version,
+					 .set_type = 1u << 20,
+					 .coro_type = 1u << 20 };
 		uint64_t self;
 
 		memset(&s[i], 0, sizeof(s[i]));

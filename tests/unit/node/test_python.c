@@ -382,12 +382,11 @@ static void task(uint64_t at, uint64_t of, uint64_t next)
 
 static size_t tasks_of(struct python_task *out, size_t cap)
 {
-	static const uint64_t said[13] = { 168, 136, 96, 108, 109, CORO, NODE, 225864, 10880, 936,
-					   864, 872, TASKS };
-	struct python_opts o = { .read = read_mem,
-				 .runtime = BASE,
-				 .version = VERSION,
-				 .coro_type = BASE + CORO_TYPE };
+	static const uint64_t said[13] = { 168,    136,   96,  108, 109, CORO, NODE,
+					   225864, 10880, 936, 864, 872, TASKS };
+	struct python_opts o = {
+		.read = read_mem, .runtime = BASE, .version = VERSION, .coro_type = BASE + CORO_TYPE
+	};
 
 	python_free(py);
 	py = NULL;
@@ -416,11 +415,13 @@ static void tasks(void)
 	T_OK(tasks_of(got, 1) == 1, "no more than are asked for");
 	put(CORO2 + off("gen_state"), 1, 1);
 	n = tasks_of(got, 8);
-	T_OK(n == 1 && got[0].n == 1 && got[0].frame[0].code == outer, "one that has ended waits for nothing");
+	T_OK(n == 1 && got[0].n == 1 && got[0].frame[0].code == outer,
+	     "one that has ended waits for nothing");
 	coro(CORO2, leaf, BASE + CORO2);
 	task(TASK2, CORO2, TASK2 + NODE);
 	n = tasks_of(got, 8);
-	T_OK(n == 8 && got[1].n == PYTHON_AWAITS, "a list and an await that lead to themselves end");
+	T_OK(n == 8 && got[1].n == PYTHON_AWAITS,
+	     "a list and an await that lead to themselves end");
 	word(TASK1 + CORO, 3);
 	word(TASK2 + NODE, 5);
 	T_OK(tasks_of(got, 8) == 1, "a coroutine that is none, a list that leads nowhere");
