@@ -3,7 +3,7 @@
 """What aon-sample costs, how good its stacks are, and whether the code that a GPU waits for is named.
 
 sample_core_share       CPU of aon-sample for a launching thread of torch, at 49 Hz
-sample_floor_share      of that, what the kernel alone takes here: to wake up, read the thread's state and 512 bytes of it (wake.c)
+sample_floor_share      of that, what the kernel alone takes here: to wake up, read the thread's state and 512 bytes (wake.c)
 sample_target_hi        CPU that it adds to torch with 160 threads at 49 Hz: upper end of the 95 % interval. In one process blocks of 30 ms with
                         a sampler of twenty times the rate and without take turns; further ones without are the null control
 sample_python_complete  stacks that reach the outermost frame, and

@@ -122,7 +122,7 @@ static bool sleep_until(int fd, uint64_t until_ns)
 	return ppoll(&p, 1, &t, NULL) > 0;
 }
 
-/* What the worker before this one was told. */
+/* What the worker before this one knew. */
 static void take_over(struct worker *w)
 {
 	const struct look_guard *g = w->guard;

@@ -22,7 +22,7 @@
 /* Threads that share their moments. To wake up, and to fetch what other programs have driven out of the
  * caches meanwhile, costs more than three looks do; all at once would keep a CPU for long. */
 #define GROUP      16u
-#define SLOW_NS    20000000ull /* a look at most takes a thousandth of it */
+#define SLOW_NS    20000000ull /* a look usually takes a thousandth */
 #define SLOWEST    0.02        /* of the rates that were asked for */
 #define CODE_BYTES (24u << 20)
 #define REST_NS    60000000000ull /* a user whose threads cost too much even so is left alone for */
