@@ -34,15 +34,39 @@ static uint32_t climb(struct insight *in, uint32_t at, uint64_t *from, uint64_t 
 	return at;
 }
 
+/* The first event of the track that starts after ns. Gaps come in order, so it is near the last one. */
+static size_t next_after(struct insight *in, uint32_t track, uint64_t ns)
+{
+	const struct event *e = in->t->event;
+	size_t lo = in->t->track_first[track], hi = in->t->track_first[track + 1];
+	size_t at = in->x->hold.next[track] > lo ? in->x->hold.next[track] : lo;
+
+	if (at > lo && e[at - 1].start_ns > ns) {
+		hi = at;
+		at = lo;
+	}
+	for (size_t step = 1; at + step < hi; step *= 2) {
+		if (e[at + step].start_ns > ns) {
+			hi = at + step;
+			break;
+		}
+		at += step;
+	}
+	at = first_where(i, at, hi, e[i].start_ns > ns);
+	in->x->hold.next[track] = at;
+	return at;
+}
+
 void frames_hold(struct insight *in, uint32_t track, uint64_t from, uint64_t to, bool sync)
 {
 	const struct trace *t = in->t;
-	size_t end = t->track_first[track + 1];
-	size_t next = first_where(i, t->track_first[track], end, t->event[i].start_ns > from);
-	uint32_t at = next > t->track_first[track] ? (uint32_t)next - 1 : NO_EVENT;
+	size_t end = t->track_first[track + 1], next;
+	uint32_t at;
 
 	if (!in->x->hold.host)
 		return;
+	next = next_after(in, track, from);
+	at = next > t->track_first[track] ? (uint32_t)next - 1 : NO_EVENT;
 	while (at != NO_EVENT &&
 	       (event_end(&t->event[at]) <= from || t->event[at].kind == EVENT_SAMPLE))
 		at = in->link[at] - 1;
@@ -70,7 +94,8 @@ int frames_begin(struct insight *in)
 	h->host = calloc(in->t->events + 1, sizeof(*h->host));
 	h->sync = calloc(in->t->events + 1, sizeof(*h->sync));
 	h->track = calloc(in->t->tracks + 1, 1);
-	return h->host && h->sync && h->track ? 0 : -ENOMEM;
+	h->next = calloc(in->t->tracks + 1, sizeof(*h->next));
+	return h->host && h->sync && h->track && h->next ? 0 : -ENOMEM;
 }
 
 void frames_free(struct state_hold *h)
@@ -78,26 +103,18 @@ void frames_free(struct state_hold *h)
 	free(h->host);
 	free(h->sync);
 	free(h->track);
+	free(h->next);
 	*h = (struct state_hold){ 0 };
 }
 
-/* A function that calls itself counts once. */
-static bool is_inside_itself(const struct insight *in, uint32_t event)
-{
-	uint32_t name = in->t->event[event].name;
-
-	for (uint32_t up = in->link[event]; up; up = in->link[up - 1])
-		if (in->t->event[up - 1].name == name)
-			return true;
-	return false;
-}
-
+/* How deep it is; UINT32_MAX: inside itself. A function that calls itself counts once. */
 static uint32_t depth_of(const struct insight *in, uint32_t event)
 {
-	uint32_t n = 0;
+	uint32_t name = in->t->event[event].name, n = 0;
 
-	for (uint32_t up = in->link[event]; up && n < 4096; up = in->link[up - 1])
-		n++;
+	for (uint32_t up = in->link[event]; up; up = in->link[up - 1], n++)
+		if (in->t->event[up - 1].name == name)
+			return UINT32_MAX;
 	return n;
 }
 
@@ -107,7 +124,8 @@ static int add(struct insight *in, struct state_device *d, uint32_t event)
 	struct state_frame *f;
 	uint32_t at, depth;
 
-	if (e->kind != EVENT_RANGE || is_inside_itself(in, event))
+	depth = e->kind == EVENT_RANGE ? depth_of(in, event) : UINT32_MAX;
+	if (depth == UINT32_MAX)
 		return 0;
 	at = map_number(&d->frame_of, e->name);
 	if (!at || vec_room0(&d->frame, &d->frames, at, sizeof(*d->frame)) < 0)
@@ -118,7 +136,6 @@ static int add(struct insight *in, struct state_device *d, uint32_t event)
 	f->sync_ns += in->x->hold.sync[event];
 	f->span_ns += event_counts(e) ? e->dur_ns : 0;
 	f->count += event_counts(e);
-	depth = depth_of(in, event);
 	f->depth = depth > f->depth ? depth : f->depth;
 	return 0;
 }

@@ -51,6 +51,7 @@ struct state_device {
 struct state_hold {
 	uint64_t *host, *sync; /* owned */
 	bool *track;           /* owned: of which tracks */
+	size_t *next;          /* owned, by track: behind the begin of the last piece */
 };
 
 struct state_process {
