@@ -278,6 +278,41 @@ static void test_few(void)
 	trace_free(t);
 }
 
+/* Collectives on threads of their own, while the thread that has the steps waits in its backward pass: what
+ * no operator of any thread covers is communication. */
+static void test_gloo(void)
+{
+	const struct finding *f;
+	struct findings *fs;
+	struct insight *in;
+	struct trace *t;
+	size_t n = 0;
+
+	for (unsigned long i = 0; i < 5; i++) {
+		unsigned long at = i * 100;
+
+		n += (size_t)sprintf(
+			text + n,
+			"step 101 %lu %lu %lu;user 101 %lu %lu 0 backward;"
+			"op 101 %lu %lu 0 aten::mm;user 201 %lu %lu 0 gloo:all_reduce;"
+			"user 202 %lu %lu 0 gloo:all_reduce;op 203 %lu %lu 0 aten::mul;",
+			at * MS, 100 * MS, i + 1, (at + 10) * MS, 80 * MS, (at + 10) * MS, 30 * MS,
+			(at + 30) * MS, 40 * MS, (at + 50) * MS, 35 * MS, (at + 60) * MS, 10 * MS);
+	}
+	t = kit_trace(text);
+	if (insight_new(&in, t) < 0 || findings_new(&fs, in) < 0)
+		abort();
+	f = fs->n ? &fs->f[0] : NULL;
+	T_OK(f && f->family == FAMILY_COMM && f->cost_ns == 5 * 35 * MS &&
+		     sum(&in->hosts.v[0].on.account) == 500 * MS,
+	     "collectives that no operator hides, without samples: %s", f ? f->title : "none");
+	T_OK(f && strstr(f->seen[1], "gloo:all_reduce") && strstr(f->seen[1], "backward"),
+	     "they are named: %s", f ? f->seen[1] : "");
+	findings_free(fs);
+	insight_free(in);
+	trace_free(t);
+}
+
 /* --- a device without calls that launch: samples in its gaps tell --- */
 
 /* 100 rounds of 100 ms. In each, `works` kernels of the first 50 ms, one behind the other or each with a gap
@@ -358,5 +393,6 @@ int main(void)
 	test_open_step();
 	test_gc_of_another();
 	test_few();
+	test_gloo();
 	return t_done();
 }

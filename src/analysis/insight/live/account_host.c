@@ -32,6 +32,8 @@ struct host_live {
 	uint64_t step_ns[HOST_PARTS + 1], step_op_ns[HOST_PARTS + 1]; /* of the step under way */
 	struct insight_span *coll; /* owned: collectives of this stretch, joined */
 	size_t colls;
+	struct insight_span *bare; /* owned: of this stretch, when it only communicates */
+	size_t bares;
 	struct lookup row;
 	struct map range; /* name: place + 1 */
 };
@@ -106,6 +108,8 @@ static int charge(const struct insight *in, struct host_account *a, uint64_t to)
 
 		ns = counted(in, a, from, until > from ? until : from);
 		a->part_ns[part] += ns;
+		if (ns && x->bares)
+			a->comm_ns[part] += host_comm_between(x->bare, x->bares, from, until);
 		a->x->step_ns[part] += ns;
 		a->x->step_op_ns[part] += o && o->op ? ns : 0;
 		if (ns && o && o->name && part == HOST_PARTS)
@@ -420,6 +424,8 @@ int insight_accounts(struct insight *in)
 		if (a->track == UINT32_MAX)
 			a->track = choose(in, a->process);
 		if (a->track != UINT32_MAX)
+			err = host_comm_take(in, a, &a->x->bare, &a->x->bares);
+		if (a->track != UINT32_MAX && !err)
 			err = walk(in, a);
 	}
 	return err;
@@ -438,6 +444,7 @@ static void live_free(struct host_live *x)
 		return;
 	free(x->open);
 	free(x->coll);
+	free(x->bare);
 	lookup_fini(&x->row);
 	map_fini(&x->range);
 	free(x);

@@ -49,6 +49,9 @@ struct host_account {
 	double error_ns[ACCOUNT_CAUSES]; /* standard error, of what rests on samples */
 	uint64_t count[ACCOUNT_CAUSES];  /* samples */
 	uint64_t samples;
+	uint64_t comm_ns[HOST_PARTS + 1];             /* by part: it only communicates */
+	uint64_t comms, comm_all_ns, comm_longest_ns; /* collectives of all its threads */
+	uint32_t comm_name;                           /* of the longest */
 	uint64_t holders;   /* samples of threads that held the GIL meanwhile */
 	uint64_t workers;   /* of its DataLoader, that were seen; fetches of its own: 0 workers */
 	uint64_t fetches;   /* on this thread */

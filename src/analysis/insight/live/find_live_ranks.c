@@ -162,8 +162,24 @@ bool live_imbalance_fill(const struct insight *in, struct finding *f)
 
 uint64_t live_comm_cost(const struct insight *in, const struct insight_device *d)
 {
+	uint64_t ns = d->account.ns[ACCOUNT_COMM_SEND] + d->account.ns[ACCOUNT_COMM];
+
 	(void)in;
-	return d->account.ns[ACCOUNT_COMM_SEND] ? d->account.ns[ACCOUNT_COMM_SEND] : UINT64_MAX;
+	return ns ? ns : UINT64_MAX;
+}
+
+/* By ranges of threads: that is exact. */
+static void comm_seen(const struct insight *in, struct finding *f)
+{
+	const struct host_account *a = f->on->host;
+	size_t most = 0;
+
+	for (size_t p = 0; p < HOST_PARTS; p++)
+		most = a->comm_ns[p] > a->comm_ns[most] ? p : most;
+	finding_seen(f, "%s collectives (%.60s) take %s in all; mostly %s", N(a->comms),
+		     trace_text(in->t, a->comm_name), D(a->comm_all_ns), host_part_people[most]);
+	finding_seen(f, "whether they send or wait for late ranks, one rank alone does not tell");
+	finding_facts(f, FACT_N("collectives", a->comms), FACT_N("collective_ns", a->comm_all_ns));
 }
 
 bool live_comm_fill(const struct insight *in, struct finding *f)
@@ -171,13 +187,16 @@ bool live_comm_fill(const struct insight *in, struct finding *f)
 	const struct host_account *a = f->on->host;
 	double e = a->error_ns[ACCOUNT_COMM_SEND];
 
-	(void)in;
 	f->sure = e <= (double)f->cost_ns / 6 ? SURE_HIGH : SURE_MEDIUM;
 	SAY(title, "Communication is not hidden behind compute");
-	finding_seen(f,
-		     "the step waits for collectives: %s%s of %s (%s %%), not counting late ranks",
-		     T(f->cost_ns), finding_per(f), T(a->on.account.base_ns), P(f->share));
-	finding_seen(f, "by %s samples of its thread", N(a->count[ACCOUNT_COMM_SEND]));
+	finding_seen(f, "the step waits for collectives: %s%s of %s (%s %%)%s", T(f->cost_ns),
+		     finding_per(f), T(a->on.account.base_ns), P(f->share),
+		     a->on.account.ns[ACCOUNT_COMM] ? ", while no operator runs"
+						    : ", not counting late ranks");
+	if (a->on.account.ns[ACCOUNT_COMM])
+		comm_seen(in, f);
+	else
+		finding_seen(f, "by %s samples of its thread", N(a->count[ACCOUNT_COMM_SEND]));
 	finding_facts(f, FACT_N("exposed_comm_ns", f->cost_ns),
 		      FACT_N("waited_for_ranks_ns", a->on.account.ns[ACCOUNT_COMM_WAIT]));
 	SAY(action,

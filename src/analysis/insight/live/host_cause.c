@@ -348,6 +348,10 @@ void host_causes(struct insight *in, struct host_account *a)
 	judge_functions(in, a);
 	for (size_t slot = 0; slot < SLOTS; slot++)
 		spread(a, slot);
+	/* One rank does not tell waiting from sending. */
+	for (size_t p = 0; a->samples < SAMPLES_ENOUGH && p <= HOST_PARTS; p++)
+		account_move(&a->on.account, p < HOST_PARTS ? cause_of_part[p] : ACCOUNT_UNKNOWN,
+			     ACCOUNT_COMM, a->comm_ns[p]);
 	for (size_t c = 0; c < ACCOUNT_CAUSES; c++)
 		a->error_ns[c] = sqrt(a->error_ns[c]);
 	split_waiting(in, a);
