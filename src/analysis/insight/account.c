@@ -145,6 +145,8 @@ struct account_gap account_work(struct account_sum *x, enum account_cause kind, 
 	}
 	if (gap.head)
 		x->head_ns = inside(x, gap.from_ns, gap.to_ns);
+	x->works++;
+	x->launched += called_ns != UINT64_MAX;
 	unite(x, kind, start_ns, end_ns);
 	x->busy_ns = most(x->busy_ns, end_ns);
 	return gap;
@@ -174,7 +176,9 @@ void account_close(struct account_sum *x, struct time_account *out)
 				      .steps = x->spans,
 				      .cut_ns = x->cut_ns,
 				      .head_ns = x->head_ns,
-				      .tail_ns = x->tail_ns };
+				      .tail_ns = x->tail_ns,
+				      .works = x->works,
+				      .launched = x->launched };
 	out->base_ns = inside(x, from, to) - x->cut_ns;
 	memcpy(out->ns, x->ns, sizeof(out->ns));
 	out->ns[ACCOUNT_COMPUTE] += x->sum[OF_COMPUTE];

@@ -47,6 +47,7 @@ struct time_account {
 	uint64_t rest_ns;            /* of ACCOUNT_UNKNOWN: nothing was put for it */
 	uint64_t cut_ns;             /* left out: the device did what is not in the trace */
 	uint64_t head_ns, tail_ns;   /* of the base, before the first and after the last work */
+	uint64_t works, launched;    /* pieces of work of the base; those whose launch was seen */
 };
 
 /* A step, and how much of the base lies before it. In order, none begins before another ends. */
@@ -64,6 +65,7 @@ struct account_sum {
 	uint64_t busy_ns;                /* end of all work so far, or where the base begins */
 	uint64_t ns[ACCOUNT_CAUSES];
 	uint64_t cut_ns, head_ns, tail_ns;
+	uint64_t works, launched;
 	bool seen;  /* something was observed */
 	bool begun; /* the first work that counts came */
 	bool over;  /* so did work that comes after the last step */

@@ -248,12 +248,15 @@ int insight_hosts(struct insight *in)
 	for (size_t i = 0; in->kinds[EVENT_API] && i < t->events; i++) {
 		const struct event *e = &t->event[i];
 		struct insight_host *h = &in->host[t->track[e->track].process];
+		enum call call;
 
-		if (e->kind != EVENT_API || !event_counts(e) ||
-		    names_call(in->names, e->name) != CALL_ALLOC)
+		if (e->kind != EVENT_API || !event_counts(e))
 			continue;
-		h->allocs++;
-		h->alloc_ns += e->dur_ns;
+		call = names_call(in->names, e->name);
+		h->allocs += call == CALL_ALLOC;
+		h->alloc_ns += call == CALL_ALLOC ? e->dur_ns : 0;
+		h->launches += call == CALL_LAUNCH;
+		h->launch_ns += call == CALL_LAUNCH ? e->dur_ns : 0;
 	}
 	return 0;
 }

@@ -155,6 +155,7 @@ struct insight_host {
 	uint64_t syncs, sync_ns;                  /* calls that waited for a GPU */
 	uint64_t inputs, input_ns;                /* ranges that fetched input */
 	uint64_t allocs, alloc_ns;                /* calls that allocated or freed */
+	uint64_t launches, launch_ns;             /* calls that launched */
 	struct event sync_longest, input_longest; /* EVENT_NONE: none */
 	uint32_t sync_in; /* name of the range around the longest, else its own */
 };

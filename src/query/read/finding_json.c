@@ -3,14 +3,9 @@
 #include "insight/replay.h"
 #include "read/json.h"
 
-uint64_t replay_step_ns(const struct findings *fs, const struct finding *f)
+uint64_t replay_step_ns(const struct finding *f)
 {
-	const struct replay *r = fs->replay;
-
-	if (!f->replayed || !r || r->span_ns <= 0)
-		return 0;
-	return (uint64_t)((double)finding_base_ns(f->on) * (double)r->with_ns[f->family] /
-			  (double)r->span_ns);
+	return f->replayed ? (f->on->account.base_ns - f->gain_hi_ns) / f->steps : 0;
 }
 
 static void evidence_json(struct json *j, const struct finding *f)
@@ -49,12 +44,12 @@ static void texts_json(struct json *j, const struct finding *f)
 }
 
 /* A gain that is not known is null. */
-static void gain_json(struct json *j, const struct findings *fs, const struct finding *f)
+static void gain_json(struct json *j, const struct finding *f)
 {
 	json_maybe(j, "gain_lo_ns", f->gain_known, (int64_t)(f->gain_lo_ns / f->steps));
 	json_maybe(j, "gain_hi_ns", f->gain_known, (int64_t)(f->gain_hi_ns / f->steps));
 	if (f->replayed)
-		json_u64(j, "replay_ns", replay_step_ns(fs, f));
+		json_u64(j, "replay_ns", replay_step_ns(f));
 }
 
 static void finding_json(struct json *j, const struct trace *t, const struct findings *fs, size_t i,
@@ -71,7 +66,7 @@ static void finding_json(struct json *j, const struct trace *t, const struct fin
 		     J_U64("base_ns", finding_base_ns(f->on)),
 		     J_STR("per", f->on->account.steps ? "step" : "trace"),
 		     J_REAL("share", f->share), J_STR("confidence", sure_word[f->sure]));
-	gain_json(j, fs, f);
+	gain_json(j, f);
 	evidence_json(j, f);
 	events_json(j, t, f, t0);
 	texts_json(j, f);

@@ -49,7 +49,7 @@ void accounts_json(struct json *j, const struct insight *in);
 void findings_some_json(struct json *j, const struct trace *t, const struct findings *fs,
 			uint64_t t0, size_t most);
 /* Duration of a step of the window with a finding's change applied; 0: not replayed. */
-uint64_t replay_step_ns(const struct findings *fs, const struct finding *f);
+uint64_t replay_step_ns(const struct finding *f);
 
 /* samples_json.c: where threads spent their time; up to `most` rows and stacks of each kind */
 void samples_json(struct json *j, const struct insight *in, const struct samples_want *w,

@@ -74,7 +74,7 @@ const char *finding_per(const struct finding *f)
 /* The rule for such a device: a thread has its own, and one that samples explain. NULL: none. */
 static const struct rule *rule_on(enum family k, const struct insight_device *d)
 {
-	if (d->host)
+	if (d->host && k != FAMILY_TOO_LITTLE)
 		return live_rule(k);
 	return d->sampled && gap_rule(k) ? gap_rule(k) : rules[k];
 }
@@ -127,6 +127,12 @@ static bool fill(const struct insight *in, struct finding *f)
 	return rule_on(f->family, f->on)->fill(in, f) && *f->seen[0] && f->facts >= 2 && *f->action;
 }
 
+/* A device that did nothing in the base waited for nothing there. */
+static bool is_used(const struct insight_device *d, enum family k)
+{
+	return d->host || d->account.works || !family_costs(k) || k == FAMILY_STOPPED;
+}
+
 static void look(const struct insight *in, enum family family, struct findings *fs)
 {
 	struct checked *c = &fs->checked[family];
@@ -138,7 +144,7 @@ static void look(const struct insight *in, enum family family, struct findings *
 			i < in->devices ? &in->device[i] : live_device(in, i - in->devices);
 		uint64_t cost = d ? rule_cost(in, d, family) : UINT64_MAX;
 
-		if (cost == UINT64_MAX || !d->account.base_ns)
+		if (cost == UINT64_MAX || !d->account.base_ns || !is_used(d, family))
 			continue;
 		cost = cost < d->account.base_ns ? cost : d->account.base_ns;
 		if (!worst || cost > c->cost_ns) {
@@ -151,8 +157,7 @@ static void look(const struct insight *in, enum family family, struct findings *
 	if (!worst)
 		return;
 	c->share = (double)c->cost_ns / (double)worst->account.base_ns;
-	/* Memory costs no time until it is gone. */
-	if (family != FAMILY_MEMORY && (!c->cost_ns || c->share < rule_least(worst, family)))
+	if (family_costs(family) && (!c->cost_ns || c->share < rule_least(worst, family)))
 		return;
 	f.rank = worst->rank;
 	f.on = worst;

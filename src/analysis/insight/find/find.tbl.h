@@ -10,6 +10,9 @@
 RULE(STOPPED,    stopped,         0.00, 0.00, 0.00, "collectives that never ended",
      "A collective was issued and did not end as long as the recording goes on: the job does not move, "
      "and how long its steps took before is not its problem.")
+RULE(TOO_LITTLE, too_little,      0.00, 0.00, 0.00, "amount of work",
+     "So little GPU work was recorded, or so few of its launches, that the cost of any cause may be wrong "
+     "by more than a third.")
 RULE(INPUT,      input_bound,     0.03, 0.70, 1.00, "next batch",
      "The thread that launches GPU work was fetching or preparing its next batch while the GPU had "
      "nothing to do.")

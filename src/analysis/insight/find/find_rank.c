@@ -44,21 +44,11 @@ static enum sureness agreed(double gain, double share)
 	return 2 * less >= more ? SURE_MEDIUM : SURE_LOW;
 }
 
-/* So few pieces of work are one pass of anything: nothing recurs by which a cause is known.
- * What calls say by themselves holds for one call. */
-#define WORK_LEAST 8u
-
-static void doubt(struct finding *f)
+/* What calls say by themselves holds for one call. */
+static bool needs_many(enum family k)
 {
-	uint64_t work = f->on->b.kernels + f->on->b.copies + f->on->b.memsets;
-
-	if (f->on->host || work >= WORK_LEAST || f->family == FAMILY_STOPPED ||
-	    f->family == FAMILY_CAPTURE || f->family == FAMILY_WARM_UP ||
-	    f->family == FAMILY_COMPILING)
-		return;
-	if (f->most > SURE_LOW)
-		finding_seen(f, "too little to conclude: %s pieces of GPU work in all", N(work));
-	f->most = SURE_LOW;
+	return k != FAMILY_STOPPED && k != FAMILY_CAPTURE && k != FAMILY_WARM_UP &&
+	       k != FAMILY_COMPILING;
 }
 
 static void earn(struct finding *f)
@@ -66,8 +56,11 @@ static void earn(struct finding *f)
 	const struct time_account *a = &f->on->account;
 	double unknown = ratio(a->ns[ACCOUNT_UNKNOWN], a->base_ns);
 
-	doubt(f);
-	if (f->replayed)
+	if (!family_costs(f->family))
+		return;
+	if (needs_many(f->family) && finding_is_little(f->on))
+		f->most = SURE_LOW;
+	if (f->replayed && needs_many(f->family))
 		f->sure = agreed((double)f->gain_hi_ns, (double)f->cost_ns);
 	if (unknown > f->share / 3 && f->sure > SURE_MEDIUM)
 		f->sure = SURE_MEDIUM;
@@ -76,9 +69,32 @@ static void earn(struct finding *f)
 
 /* --- what it brings --- */
 
-static void find_gain(const struct findings *fs, struct finding *f)
+/* What stays of a stream's work without the cause. */
+static uint64_t stays_ns(const struct insight_stream *s, enum family k)
+{
+	return k == FAMILY_ROOF   ? 0
+	       : k == FAMILY_COMM ? s->b.busy_ns - s->b.exposed_comm_ns
+	       : k == FAMILY_COPY ? s->b.busy_ns - s->b.exposed_copy_ns
+				  : s->b.busy_ns;
+}
+
+/* No step is shorter than the work of its busiest stream. */
+static uint64_t least_ns(const struct insight *in, const struct insight_device *d, enum family k)
+{
+	uint64_t most = 0, busy = 0;
+
+	for (size_t i = d->stream_first; i < d->stream_first + d->streams; i++)
+		if (stays_ns(&in->stream[i], k) > most)
+			most = stays_ns(&in->stream[i], k);
+	for (enum account_cause c = 0; c < ACCOUNT_IDLE; c++)
+		busy += d->account.ns[c];
+	return finding_in_base(most, d->b.busy_ns, busy);
+}
+
+static void find_gain(const struct findings *fs, const struct insight *in, struct finding *f)
 {
 	double gain = replay_gain(fs, f->family), base = (double)f->on->account.base_ns;
+	uint64_t least;
 
 	/* Nothing is queued: what is left out is gained. Without launches there is nothing to replay. */
 	if (f->on->host || f->on->sampled) {
@@ -87,10 +103,15 @@ static void find_gain(const struct findings *fs, struct finding *f)
 	}
 	f->replayed = gain >= 0;
 	f->gain_known = f->replayed || 2 * f->gain_lo_ns >= f->gain_hi_ns;
-	if (!f->replayed || f->family == FAMILY_MEMORY)
+	if (!f->replayed)
 		return;
+	least = least_ns(in, f->on, f->family);
 	f->gain_hi_ns = (uint64_t)(gain * base);
-	f->gain_lo_ns = (uint64_t)(FIX_LEAST * gain * base);
+	if (f->gain_hi_ns + least > f->on->account.base_ns)
+		f->gain_hi_ns = f->on->account.base_ns - least;
+	f->gain_lo_ns = (uint64_t)(FIX_LEAST * (double)f->gain_hi_ns);
+	if (needs_many(f->family) && finding_is_little(f->on))
+		f->gain_known = false;
 }
 
 /* At most twice as wide, or it says nothing. */
@@ -149,7 +170,7 @@ static void rule_out(const struct findings *fs, const struct insight *in, struct
 		uint64_t cost = rule_cost(in, f->on, k);
 		double share = cost == UINT64_MAX ? 0 : ratio(cost, f->on->account.base_ns);
 
-		if (k == f->family || k == FAMILY_MEMORY || cost == UINT64_MAX ||
+		if (k == f->family || !family_costs(k) || cost == UINT64_MAX ||
 		    share >= rule_least(f->on, k) ||
 		    (!f->on->host && replay_gain(fs, k) >= family_table[k].least))
 			continue;
@@ -166,10 +187,12 @@ static double weight(const struct finding *f)
 	double base = (double)f->on->account.base_ns, cost = f->share;
 	double gain = f->replayed ? (double)f->gain_hi_ns / base : cost;
 
-	if (f->on->host && f->family != FAMILY_MEMORY)
+	if (f->on->host && family_costs(f->family))
 		return (double)f->gain_hi_ns / base;
 	switch (f->family) {
 	case FAMILY_STOPPED: /* before all else */
+		return 3;
+	case FAMILY_TOO_LITTLE: /* no cause is named before it */
 		return 2;
 	case FAMILY_MEMORY:
 		return 0;
@@ -212,7 +235,7 @@ static void drop_small(struct findings *fs)
 		struct finding *f = &fs->f[i];
 
 		if (!is_other_name(fs, f) &&
-		    (f->family == FAMILY_STOPPED || f->family == FAMILY_MEMORY ||
+		    (f->family == FAMILY_STOPPED || !family_costs(f->family) ||
 		     f->family == FAMILY_SATURATED || f->share >= FIRST_LEAST))
 			fs->f[n++] = *f;
 		else
@@ -255,7 +278,7 @@ void findings_rank(struct findings *fs, const struct insight *in)
 {
 	give_to_waits(fs);
 	for (size_t i = 0; i < fs->n; i++) {
-		find_gain(fs, &fs->f[i]);
+		find_gain(fs, in, &fs->f[i]);
 		earn(&fs->f[i]);
 		expect(&fs->f[i]);
 		rule_out(fs, in, &fs->f[i]);

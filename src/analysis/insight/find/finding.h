@@ -26,6 +26,12 @@ struct family_row {
 
 extern const struct family_row family_table[FAMILIES];
 
+/* Whether it costs time that is known. */
+static inline bool family_costs(enum family k)
+{
+	return k != FAMILY_MEMORY && k != FAMILY_TOO_LITTLE;
+}
+
 enum sureness { SURE_LOW, SURE_MEDIUM, SURE_HIGH };
 
 extern const char *const sure_word[];
@@ -134,6 +140,9 @@ void finding_put(struct finding *f, const struct fact *some); /* up to one witho
 #define finding_facts(f, ...) finding_put(f, (const struct fact[]){ __VA_ARGS__, { 0 } })
 void finding_event(struct finding *f, const struct event *e); /* EVENT_NONE: none */
 void finding_gaps(struct finding *f, enum idle_cause cause);
+
+/* Whether too little of the device's work was recorded to conclude anything: find_little.c. */
+bool finding_is_little(const struct insight_device *d);
 
 /* What samples of the process say of its gaps of these causes (bits): adds a line of what was seen,
  * facts, and if one piece of code stands out what to do about it. */

@@ -31,15 +31,19 @@ char *answer_parts(const struct time_account *a, char *buf, size_t cap)
 	return buf;
 }
 
-/* A GPU that is busy for less than a fifth of the time is not what the program waits for. */
+/* A GPU that is busy for less than a fifth of the time is not what the program waits for; unless it is
+ * known by launches what it waits for, and no samples tell more of the thread. */
 static bool uses_gpu(const struct insight *in, const struct host_account *a)
 {
-	uint64_t busy = 0;
+	uint64_t busy = 0, launched = 0;
 
-	for (size_t i = 0; i < in->devices; i++)
-		if (in->t->device[in->device[i].device].process == a->process)
-			busy += in->device[i].b.busy_ns;
-	return busy > a->on.account.base_ns / 5;
+	for (size_t i = 0; i < in->devices; i++) {
+		if (in->t->device[in->device[i].device].process != a->process)
+			continue;
+		busy += in->device[i].b.busy_ns;
+		launched += in->device[i].launch.launched;
+	}
+	return busy > a->on.account.base_ns / 5 || (launched && a->samples < SAMPLES_ENOUGH);
 }
 
 const struct insight_device *live_device(const struct insight *in, size_t n)
@@ -108,7 +112,7 @@ void answer_of(struct short_answer *out, const struct insight *in, const struct 
 	}
 	out->known = true;
 	out->sure = sure_word[f->sure];
-	if (f->family == FAMILY_MEMORY)
+	if (!family_costs(f->family))
 		snprintf(out->what, sizeof(out->what), "%s.", f->title);
 	else
 		snprintf(out->what, sizeof(out->what), "%s: %s of %s%s (%s %%).", f->title,

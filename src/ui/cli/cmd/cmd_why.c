@@ -25,7 +25,7 @@ static void cost_text(const struct view *v, const struct finding *f, char *buf, 
 {
 	char t[FMT_LEN], pct[FMT_LEN];
 
-	if (f->family == FAMILY_MEMORY) {
+	if (!family_costs(f->family)) {
 		snprintf(buf, cap, "%s", sure_word[f->sure]);
 		return;
 	}
@@ -60,19 +60,18 @@ static void finding_text(const struct view *v, size_t i)
 	out_ends(&v->out, OUT_WARN, left, right);
 	for (size_t k = 0; k < FINDING_SEEN && *f->seen[k]; k++)
 		view_wrap(&v->out, k ? "" : "seen", f->seen[k]);
-	if (*f->ruled_out)
-		view_wrap(&v->out, "not", f->ruled_out);
 	view_wrap(&v->out, "do", f->action);
 	view_wrap(&v->out, "expect", f->expect);
 	if (f->replayed && replay_word[f->family]) {
 		char now[FMT_LEN], then[FMT_LEN], line[128];
 
 		snprintf(line, sizeof(line), "replayed %s: %s%s instead of %s",
-			 replay_word[f->family], fmt_time(then, replay_step_ns(v->fs, f)),
-			 finding_per(f), fmt_time(now, finding_base_ns(f->on)));
+			 replay_word[f->family], fmt_time(then, replay_step_ns(f)), finding_per(f),
+			 fmt_time(now, finding_base_ns(f->on)));
 		view_wrap(&v->out, "", line);
 	}
-	check_text(v);
+	if (family_costs(f->family))
+		check_text(v);
 	if (v->o->val[OPT_EXPLAIN])
 		view_wrap(&v->out, "means", family_table[f->family].means);
 	if (v->o->val[OPT_WIDE])
@@ -90,7 +89,8 @@ static void checked_text(const struct view *v)
 		const struct checked *c = &v->fs->checked[k];
 		const char *what = family_table[k].looked;
 
-		if (c->fired || k == FAMILY_SATURATED || (!c->could && !v->out.all))
+		if (c->fired || k == FAMILY_SATURATED || k == FAMILY_TOO_LITTLE ||
+		    c->gain >= family_table[k].least || (!c->could && !v->out.all))
 			continue;
 		if (!c->could && (k == FAMILY_LAUNCH || k == FAMILY_CPU) &&
 		    v->fs->checked[k == FAMILY_LAUNCH ? FAMILY_CPU : FAMILY_LAUNCH].could)
@@ -98,7 +98,7 @@ static void checked_text(const struct view *v)
 		if (!c->could)
 			left += (size_t)snprintf(none + left, sizeof(none) - left, "%s%s",
 						 left ? ", " : "", what);
-		else if (k != FAMILY_MEMORY && v->out.all)
+		else if (k != FAMILY_MEMORY)
 			used += (size_t)snprintf(line + used, sizeof(line) - used, "%s%s (%s %%)",
 						 used ? ", " : "", what,
 						 fmt_percent(pct, c->share));
