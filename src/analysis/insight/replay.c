@@ -5,6 +5,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/order.h"
+#include "base/vec.h"
 #include "sim/path.h"
 #include "sim/whatif.h"
 
@@ -20,6 +22,8 @@ const char *const replay_word[FAMILIES] = {
 	[FAMILY_CHECKPOINT] = "without checkpoints",
 	[FAMILY_GC] = "without garbage collection",
 	[FAMILY_ALLOC] = "with allocations that take no time",
+	[FAMILY_CAPTURE] = "without capturing",
+	[FAMILY_WARM_UP] = "without first use",
 };
 
 /* Families whose cause ranges and calls name by themselves. */
@@ -148,6 +152,72 @@ static int run_roofs(struct run *x)
 	return err;
 }
 
+/* --- what happens once --- */
+
+struct once {
+	struct sim_span *span; /* owned */
+	size_t n;
+};
+
+static int once_add(struct once *o, uint32_t track, uint64_t start, uint64_t end)
+{
+	if (vec_more(&o->span, o->n, sizeof(*o->span)) < 0)
+		return -ENOMEM;
+	o->span[o->n++] = (struct sim_span){ start, end, track };
+	return 0;
+}
+
+static int once_cmp(const void *a, const void *b)
+{
+	const struct sim_span *x = a, *y = b;
+
+	return cmp_num(x->track, y->track) ?: cmp_num(x->start_ns, y->start_ns);
+}
+
+/* Of two that overlap, the first. */
+static void once_sort(struct once *o)
+{
+	size_t n = 0;
+
+	if (o->n)
+		qsort(o->span, o->n, sizeof(*o->span), once_cmp);
+	for (size_t i = 0; i < o->n; i++)
+		if (!n || o->span[i].track != o->span[n - 1].track ||
+		    o->span[i].start_ns >= o->span[n - 1].end_ns)
+			o->span[n++] = o->span[i];
+	o->n = n;
+}
+
+static bool is_first_use(const struct run *x, const struct event *e)
+{
+	return e->kind == EVENT_API && e->dur_ns >= IDLE_FIRST_USE_NS &&
+	       names_call(x->n, e->name) == CALL_LAUNCH;
+}
+
+/* It is known of each event, not by name: of the whole trace only. */
+static int run_once(struct run *x, enum family k, enum idle_cause cause)
+{
+	const struct insight_spans *mark = &x->in->spans[SPAN_MARK];
+	struct once o = { 0 };
+	int err = 0;
+
+	if (x->t != x->in->t || !mark->track_first)
+		return 0;
+	for (uint32_t l = 0; l < x->t->tracks && !err; l++)
+		for (size_t i = mark->track_first[l]; i < mark->track_first[l + 1] && !err; i++)
+			if (mark->span[i].cause == cause)
+				err = once_add(&o, l, mark->span[i].start_ns, mark->span[i].end_ns);
+	for (size_t i = 0; cause == IDLE_WARM_UP && i < x->t->events && !err; i++)
+		if (is_first_use(x, &x->t->event[i]))
+			err = once_add(&o, x->t->event[i].track, x->t->event[i].start_ns,
+				       event_end(&x->t->event[i]));
+	once_sort(&o);
+	if (!err && o.n)
+		err = run(x, k, &(struct sim_change){ .gone = o.span, .gones = o.n });
+	free(o.span);
+	return err;
+}
+
 /* What never ran, or never held a device up, has nothing to be removed. */
 static bool has(const struct run *x, enum account_cause from, enum account_cause to)
 {
@@ -167,6 +237,10 @@ static int run_all(struct run *x)
 	for (size_t i = 0; i < MARKED && !err; i++)
 		if (has(x, marked[i].account, marked[i].account))
 			err = run_marked(x, i, &x->r->with_ns[marked[i].family]);
+	if (!err && has(x, ACCOUNT_CAPTURE, ACCOUNT_CAPTURE))
+		err = run_once(x, FAMILY_CAPTURE, IDLE_CAPTURE);
+	if (!err && has(x, ACCOUNT_WARM_UP, ACCOUNT_WARM_UP))
+		err = run_once(x, FAMILY_WARM_UP, IDLE_WARM_UP);
 	err = err ? err : run_host(x);
 	err = err ? err : run(x, FAMILY_SYNC, &sync);
 	if (!err && has(x, ACCOUNT_COMM_SEND, ACCOUNT_COMM))

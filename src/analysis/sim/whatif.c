@@ -56,26 +56,47 @@ struct spans {
 	size_t n;
 };
 
+static int add_span(struct spans *s, int64_t start, int64_t end, double less)
+{
+	if (vec_more(&s->span, s->n, sizeof(*s->span)) < 0)
+		return -ENOMEM;
+	s->span[s->n++] = (struct span){ .start = start, .end = end, .less = less };
+	return 0;
+}
+
+static int gone_of_track(struct spans *s, const struct sim_graph *g, const struct sim_change *c,
+			 size_t track)
+{
+	const struct trace *t = g->trace;
+	int64_t offset = g->offset[t->process[t->track[track].process].file];
+	int err = 0;
+
+	for (size_t i = first_where(k, 0, c->gones, c->gone[k].track >= track);
+	     i < c->gones && c->gone[i].track == track && !err; i++)
+		err = add_span(s, (int64_t)c->gone[i].start_ns + offset,
+			       (int64_t)c->gone[i].end_ns + offset, 1.0);
+	return err;
+}
+
 static int spans_of_track(struct spans *s, const struct sim_graph *g, const struct sim_change *c,
 			  size_t track)
 {
 	const struct trace *t = g->trace;
 	int64_t offset = g->offset[t->process[t->track[track].process].file], covered = INT64_MIN;
+	int err = 0;
 
-	for (size_t i = t->track_first[track]; i < t->track_first[track + 1]; i++) {
+	if (c->gone)
+		return gone_of_track(s, g, c, track);
+	for (size_t i = t->track_first[track]; i < t->track_first[track + 1] && !err; i++) {
 		const struct event *r = &t->event[i];
 		int64_t start = (int64_t)r->start_ns + offset;
 
 		if (r->kind != EVENT_RANGE || c->host_scale[r->name] == 1.0f || start < covered)
 			continue;
-		if (vec_more(&s->span, s->n, sizeof(*s->span)) < 0)
-			return -ENOMEM;
 		covered = start + (int64_t)r->dur_ns;
-		s->span[s->n++] = (struct span){ .start = start,
-						 .end = covered,
-						 .less = 1.0 - (double)c->host_scale[r->name] };
+		err = add_span(s, start, covered, 1.0 - (double)c->host_scale[r->name]);
 	}
-	return 0;
+	return err;
 }
 
 /* How much of [from, to) on this track goes. */
@@ -94,7 +115,8 @@ static int64_t less_between(const struct spans *s, size_t track, int64_t from, i
 	return less;
 }
 
-/* A range of a thread that is scaled shortens the work inside it in proportion. */
+/* A range of a thread that is scaled shortens the work inside it in proportion. What is gone takes calls
+ * inside it along, and what they launch need not wait for them. */
 static int scale_ranges(const struct sim_graph *g, const struct sim_change *c, int64_t *lag)
 {
 	const struct trace *t = g->trace;
@@ -110,9 +132,12 @@ static int scale_ranges(const struct sim_graph *g, const struct sim_change *c, i
 		const struct sim_edge *e = &g->edge[i];
 		int64_t less;
 
-		if (e->kind != SIM_HOST && e->kind != SIM_RELEASE)
+		if (e->kind != SIM_HOST && e->kind != SIM_RELEASE &&
+		    !(c->gone && (e->kind == SIM_CALL || e->kind == SIM_LAUNCH)))
 			continue;
-		less = less_between(&s, g->task[e->to / 2].track, g->time[e->from], g->time[e->to]);
+		less = less_between(&s,
+				    g->task[(e->kind == SIM_LAUNCH ? e->from : e->to) / 2].track,
+				    g->time[e->from], g->time[e->to]);
 		lag[i] = lag[i] > less ? lag[i] - less : 0;
 	}
 	free(s.span);
@@ -124,7 +149,7 @@ int sim_change_lags(const struct sim_graph *g, const struct sim_change *c, int64
 {
 	for (size_t i = 0; i < g->edges; i++)
 		lag[i] = lag_under(g, c, i);
-	return c->host_scale ? scale_ranges(g, c, lag) : 0;
+	return c->host_scale || c->gone ? scale_ranges(g, c, lag) : 0;
 }
 
 int sim_whatif(const struct sim_graph *g, const struct sim_change *c, int64_t *span_ns)

@@ -4,13 +4,21 @@
 
 #include "sim/graph.h"
 
+/* A time of a thread, on the clock of its file. */
+struct sim_span {
+	uint64_t start_ns, end_ns;
+	uint32_t track;
+};
+
 struct sim_change {
-	const float *work_scale; /* by name: work of devices takes this much; NULL: as it did */
-	const float *host_scale; /* by name: so do ranges and calls of threads */
-	bool no_sync;            /* no call waits for the device */
-	bool free_host;          /* the program takes no time between calls */
-	bool free_launch;        /* neither do calls, nor the way from a launch to the device */
-	bool overlap_comm;       /* nothing waits for communication but communication */
+	const float *work_scale;     /* by name: work of devices takes this much; NULL: as it did */
+	const float *host_scale;     /* by name: so do ranges and calls of threads */
+	const struct sim_span *gone; /* by track and time, none inside another: they take no time */
+	size_t gones;
+	bool no_sync;      /* no call waits for the device */
+	bool free_host;    /* the program takes no time between calls */
+	bool free_launch;  /* neither do calls, nor the way from a launch to the device */
+	bool overlap_comm; /* nothing waits for communication but communication */
 };
 
 /* The lags of the graph's edges under the change: g->edges of them, into `lag`. */
