@@ -90,12 +90,31 @@ static int run_marked(struct run *x, size_t only, int64_t *with_ns)
 	return any ? sim_whatif(x->g, &c, with_ns) : 0;
 }
 
+/* Without all that has a name. If only one cause has, that was replayed before. */
+static int run_named(struct run *x, int64_t *with_ns)
+{
+	size_t last = MARKED, n = 0;
+
+	for (size_t m = 0; m < MARKED; m++) {
+		bool any = false;
+
+		for (uint32_t i = 0; i < x->t->names && !any; i++)
+			any = x->cause[i] == marked[m].cause;
+		n += any;
+		last = any ? m : last;
+	}
+	if (n != 1 || x->r->with_ns[marked[last].family] == REPLAY_NONE)
+		return run_marked(x, MARKED, with_ns);
+	*with_ns = x->r->with_ns[marked[last].family];
+	return 0;
+}
+
 /* What the host does beyond what has a name. */
 static int run_host(struct run *x)
 {
 	struct sim_change c = { .free_launch = true, .free_host = true };
 	int64_t without = 0, free_host = 0;
-	int err = run_marked(x, MARKED, &without);
+	int err = run_named(x, &without);
 
 	err = err ? err : sim_whatif(x->g, &c, &free_host);
 	free_host += x->r->span_ns - without;

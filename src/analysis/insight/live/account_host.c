@@ -278,6 +278,17 @@ static bool tells(const struct event *e)
 	       e->dur_ns;
 }
 
+/* Where launches tell what the GPU waits for and nothing was sampled, nobody asks for the thread. */
+static bool is_asked(const struct insight *in, const struct host_account *a)
+{
+	const struct trace *t = in->t;
+
+	for (uint32_t l = 0; !in->parted && !in->kinds[EVENT_SAMPLE] && l < t->tracks; l++)
+		if (t->track[l].process == a->process && in->x->track[l].launch.launched)
+			return false;
+	return true;
+}
+
 static int walk(struct insight *in, struct host_account *a)
 {
 	const struct trace *t = in->t;
@@ -421,6 +432,8 @@ int insight_accounts(struct insight *in)
 	for (size_t i = 0; i < in->hosts.n && !err; i++) {
 		struct host_account *a = &in->hosts.v[i];
 
+		if (!is_asked(in, a))
+			continue;
 		if (a->track == UINT32_MAX)
 			a->track = choose(in, a->process);
 		if (a->track != UINT32_MAX)
