@@ -69,6 +69,13 @@ static void earn(struct finding *f)
 
 /* --- what it brings --- */
 
+/* What an equal rank would bring is not replayed: its collectives would wait for the next one. */
+static bool is_guessed(const struct finding *f)
+{
+	return (f->family == FAMILY_STRAGGLER || f->family == FAMILY_IMBALANCE) && !f->replayed &&
+	       !f->on->host;
+}
+
 /* What stays of a stream's work without the cause. */
 static uint64_t stays_ns(const struct insight_stream *s, enum family k)
 {
@@ -102,7 +109,7 @@ static void find_gain(const struct findings *fs, const struct insight *in, struc
 		return;
 	}
 	f->replayed = gain >= 0;
-	f->gain_known = f->replayed || 2 * f->gain_lo_ns >= f->gain_hi_ns;
+	f->gain_known = f->replayed || (2 * f->gain_lo_ns >= f->gain_hi_ns && !is_guessed(f));
 	if (!f->replayed)
 		return;
 	least = least_ns(in, f->on, f->family);
@@ -202,7 +209,7 @@ static double weight(const struct finding *f)
 	case FAMILY_INPUT:
 		return gain > cost ? (gain + cost) / 2 : gain;
 	default:
-		if (!f->gain_known)
+		if (!f->gain_known && !is_guessed(f))
 			gain = (double)f->gain_lo_ns / base;
 		gain = gain < cost ? gain : cost;
 		return f->most == SURE_LOW ? gain / 2 : gain; /* it may as well be wrong */
