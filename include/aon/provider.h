@@ -125,6 +125,14 @@ AON_API void aon_stays_launch(uint32_t sixteenths);
  * join a daemon that started since. */
 AON_API void aon_heartbeat_step(uint64_t number);
 
+/* Ends the innermost range of this name on the thread, whatever was left open inside: for a probe,
+ * whose ranges enclose code of the program. */
+static inline void aon_range_pop_id(uint32_t name)
+{
+	if (aon_wants_(AON_WANT_RANGE))
+		aon_emit_(AON_POP_, name, 0, 0, 0);
+}
+
 /* Operators are wanted in one of so many steps; 0: never. */
 AON_API uint32_t aon_ops_every(void);
 

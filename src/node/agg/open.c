@@ -281,6 +281,15 @@ int open_push(struct open *o, struct open_thread *t, const struct event *ev)
 	return 0;
 }
 
+uint32_t open_above(const struct open *o, const struct open_thread *t, uint32_t name)
+{
+	uint32_t above = 0;
+
+	for (uint32_t i = t->top; i && o->node[i].ev.name != name; i = o->node[i].next)
+		above++;
+	return above;
+}
+
 int open_pop(struct open *o, struct open_thread *t, uint32_t above, uint64_t now_ns,
 	     struct event *out)
 {

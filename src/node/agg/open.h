@@ -52,6 +52,8 @@ struct open_thread *open_thread(struct open *o, uint32_t tid);
 /* `ev` is whole but for its dur_ns, depth and flags. A push of EVENT_NONE is lost as invalid
  * and so is its pop, but it nests: what it encloses keeps its right end. */
 int open_push(struct open *o, struct open_thread *t, const struct event *ev);
+/* How many later ones the innermost range of this name has inside; all, if there is none. */
+uint32_t open_above(const struct open *o, const struct open_thread *t, uint32_t name);
 /* `above`: how many later ones stay open. */
 int open_pop(struct open *o, struct open_thread *t, uint32_t above, uint64_t now_ns,
 	     struct event *out);

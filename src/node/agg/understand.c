@@ -253,7 +253,8 @@ static int host(struct understand *u, struct run *run, const struct aon_rec_host
 		e.b = r->x;
 		return open_push(u->open, t, &e);
 	case AON_K_RANGE_POP:
-		return open_pop(u->open, t, r->x, now, out);
+		return open_pop(u->open, t, e.name ? open_above(u->open, t, e.name) : r->x, now,
+				out);
 	case AON_K_RANGE_START:
 		e.kind = EVENT_RANGE;
 		e.a = r->a;

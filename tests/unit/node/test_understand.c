@@ -321,6 +321,26 @@ static void check_overlap(void)
 	     "and the others end as ever");
 }
 
+/* Ranges of probes enclose a program's code, which may leave ranges of its own open. */
+static void check_named(void)
+{
+	begin();
+	feed_host(1, 10, AON_K_RANGE_PUSH, 1, 0);
+	feed_host(1, 20, AON_K_RANGE_PUSH, 2, 0);
+	feed_host(1, 30, AON_K_RANGE_PUSH, 3, 0);
+	T_OK(feed_host(1, 40, AON_K_RANGE_POP, 2, 0) == 1 && is(ev, 1000002, NS(20), 20, 1, 0),
+	     "a pop with a name ends the range of that name, though a later one is open");
+	T_OK(feed_host(1, 45, AON_K_RANGE_POP, 2, 0) == 0 && lost[AON_LOSS_UNMATCHED] == 1,
+	     "and nothing, if there is none");
+	feed_host(1, 50, AON_K_RANGE_PUSH, 1, 0);
+	T_OK(feed_host(1, 60, AON_K_RANGE_POP, 1, 0) == 1 && is(ev, 1000001, NS(50), 10, 2, 0),
+	     "of two the innermost");
+	T_OK(feed_host(1, 70, AON_K_RANGE_POP, 0, 0) == 1 && is(ev, 1000003, NS(30), 40, 1, 0) &&
+		     feed_host(1, 80, AON_K_RANGE_POP, 0, 0) == 1 &&
+		     is(ev, 1000001, NS(10), 70, 0, 0) && balanced(),
+	     "the others end as ever");
+}
+
 static void check_started(void)
 {
 	begin();
@@ -584,6 +604,7 @@ int main(void)
 	check_text();
 	check_ranges();
 	check_overlap();
+	check_named();
 	check_started();
 	check_steps();
 	check_depth();

@@ -177,7 +177,7 @@ static inline void *on_call(vectorcall_fn *next, void *self, void *const *args, 
 		aon_range_push_id(call.name);
 	r = next(self, args, n, names);
 	if (pushed)
-		aon_range_pop();
+		aon_range_pop_id(call.name);
 	current = NULL;
 	return r;
 }

@@ -13,15 +13,15 @@ static void *engine; /* torch's own function; owned for good */
 
 static void *run_backward(void *self, void *args, void *kw)
 {
-	bool wanted = aon_wants(AON_WANT_RANGE);
+	uint32_t name = aon_wants(AON_WANT_RANGE) ? aon_name("backward") : 0;
 	void *out;
 
 	(void)self;
-	if (wanted)
-		AON_PUSH("backward");
+	if (name)
+		aon_range_push_id(name);
 	out = py.call(engine, args, kw);
-	if (wanted)
-		aon_range_pop();
+	if (name)
+		aon_range_pop_id(name);
 	return out;
 }
 

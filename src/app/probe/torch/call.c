@@ -62,16 +62,19 @@ static uint64_t step_begin(void)
 	return user_call_begin();
 }
 
-/* In a process that trains, the outermost call is a forward pass, or of an evaluation. */
-static bool pass_begin(void)
+/* In a process that trains, the outermost call is a forward pass, or of an evaluation. Returns the range's
+ * name; 0: none. */
+static uint32_t pass_begin(void)
 {
+	static uint32_t name[2];
+	bool grad = torch.grad_enabled();
+
 	if (!aon_wants(AON_WANT_RANGE))
-		return false;
-	if (torch.grad_enabled())
-		AON_PUSH("forward");
-	else
-		AON_PUSH("evaluation");
-	return true;
+		return 0;
+	if (!name[grad])
+		name[grad] = aon_name(grad ? "forward" : "evaluation");
+	aon_range_push_id(name[grad]);
+	return name[grad];
 }
 
 /* --- paths, with Python's lock --- */
@@ -147,8 +150,7 @@ static void *module_call(void *self, void *args, void *kw)
 {
 	struct torch_thread *t = thread_self();
 	uint64_t number = 0, begin_ns = 0, begin_tsc = 0;
-	uint32_t name = 0;
-	bool pass = false;
+	uint32_t name = 0, pass = 0;
 	void *out;
 
 	if (!t)
@@ -171,7 +173,7 @@ static void *module_call(void *self, void *args, void *kw)
 	if (name)
 		op_module(t, name, begin_tsc);
 	if (pass)
-		aon_range_pop();
+		aon_range_pop_id(pass);
 	if (number)
 		user_call_end(t, number, begin_ns);
 	return out;

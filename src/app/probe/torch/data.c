@@ -40,16 +40,16 @@ static void say_who(void)
 
 static void *fetch(uint32_t which, void *const *args, long n)
 {
-	bool wanted = aon_wants(AON_WANT_RANGE);
+	uint32_t name = aon_wants(AON_WANT_RANGE) ? aon_name(FETCH) : 0;
 	void *out;
 
-	if (wanted) {
+	if (name) {
 		say_who();
-		aon_range_push(FETCH);
+		aon_range_push_id(name);
 	}
 	out = py.call_with(data.fetch[which], n > 0 ? args[0] : NULL, n > 1 ? args[1] : NULL, NULL);
-	if (wanted)
-		aon_range_pop();
+	if (name)
+		aon_range_pop_id(name);
 	return out;
 }
 

@@ -41,7 +41,7 @@ static void gc_end(void)
 
 	gc.start_ns = 0;
 	if (gc.pushed)
-		aon_range_pop();
+		aon_range_pop_id(aon_name(GC_RANGE));
 	else if (ns >= LONG_NS && aon_wants(AON_WANT_MARK))
 		aon_mark_id(aon_name(GC_MARK), 0, ns, 0);
 	gc.pushed = false;

@@ -341,7 +341,9 @@ static void range_end(const struct record_function *rf)
 	at = t->users - 1 - later;
 	memmove(&t->user[at], &t->user[at + 1], later * sizeof(t->user[0]));
 	t->users--;
-	if (aon_wants(AON_WANT_RANGE))
+	if (name)
+		aon_range_pop_id(aon_name(name));
+	else if (aon_wants(AON_WANT_RANGE))
 		aon_emit_(AON_POP_, 0, later, 0, 0);
 }
 
