@@ -268,6 +268,26 @@ def _room(profiler):
     profiler.ProfilerSession = lambda *args, **kw: _Session(true, args, kw)
 
 
+def _callbacks(lib):
+    """A range around Python functions that compiled code calls, on the thread that runs them: the program waits for
+    them, and its own thread does not show it."""
+    push, pop = lib.aon_jax_function(0), lib.aon_jax_function(1)
+    from jax._src import callback
+    cls = callback._FlatCallback
+    true = cls.__call__
+
+    def __call__(self, *args):
+        code = getattr(self.callback_func, "__code__", None)
+        where = f" ({os.path.basename(code.co_filename)}:{code.co_firstlineno})" if code else ""
+        push(f"jax callback: {getattr(self.callback_func, '__name__', '?')}{where}")
+        try:
+            return true(self, *args)
+        finally:
+            pop()
+
+    cls.__call__ = __call__
+
+
 class _Capture:
     """A trace by XLA's own profiler, when aond asks for one: `aon capture --jax`. The file has the number of the
     order, so that nobody else can know its name before."""
@@ -343,6 +363,10 @@ def listen(jax):
     _watch_calls(jax, lib, functions)
     _annotations(jax, lib)
     _compilations(jax, lib, functions)
+    try:
+        _callbacks(lib)
+    except Exception:  # a version that calls them in another way
+        pass
     _captures(lib)
     os.register_at_fork(after_in_child=lib.aon_jax_forked)
     _lib = lib

@@ -23,6 +23,14 @@ struct open {
 	bool op;       /* it or one around it is an operator */
 };
 
+/* A function of the program that compiled code calls, on a thread of the framework. */
+struct back {
+	uint64_t start_ns, end_ns;
+	uint32_t name, track;
+};
+
+#define BACK "jax callback: "
+
 struct host_live {
 	struct open *open; /* owned: a stack */
 	size_t depth, cap;
@@ -34,6 +42,8 @@ struct host_live {
 	size_t colls;
 	struct insight_span *bare; /* owned: of this stretch, when it only communicates */
 	size_t bares;
+	struct back *back; /* owned: callbacks of this stretch, by their start */
+	size_t backs;
 	struct lookup row;
 	struct map range; /* name: place + 1 */
 };
@@ -92,6 +102,20 @@ static uint64_t counted(const struct insight *in, struct host_account *a, uint64
 	return ns;
 }
 
+static size_t quarter(const struct state_process *p, size_t step)
+{
+	size_t q = p->steps ? step * HOST_QUARTERS / p->steps : 0;
+
+	return q < HOST_QUARTERS ? q : HOST_QUARTERS - 1;
+}
+
+/* 1, if the step is of the base. */
+static uint64_t counted_step(const struct host_account *a, const struct insight_step *s)
+{
+	return s->start_ns >= a->on.account.start_ns &&
+	       s->start_ns + s->dur_ns <= a->on.account.end_ns;
+}
+
 static int charge(const struct insight *in, struct host_account *a, uint64_t to)
 {
 	const struct host_live *x = a->x;
@@ -110,12 +134,14 @@ static int charge(const struct insight *in, struct host_account *a, uint64_t to)
 		a->part_ns[part] += ns;
 		if (ns && x->bares)
 			a->comm_ns[part] += host_comm_between(x->bare, x->bares, from, until);
+		a->quarter_ns[quarter(p, a->x->step)] += ns;
 		a->x->step_ns[part] += ns;
 		a->x->step_op_ns[part] += o && o->op ? ns : 0;
 		if (ns && o && o->name && part == HOST_PARTS)
 			err = charge_range(a, o->name, ns);
 		if (until >= end) {
 			end_step(a);
+			a->quarter_steps[quarter(p, a->x->step)] += counted_step(a, s);
 			a->x->step++;
 		}
 		from = until > from ? until : from;
@@ -179,9 +205,29 @@ static bool in_collective(const struct host_live *x, uint64_t ns)
 	return lo < x->colls && x->coll[lo].start_ns <= ns;
 }
 
+/* The callback that runs then on another thread; 0: none. */
+static uint32_t called_back(const struct host_account *a, uint64_t ns)
+{
+	const struct host_live *x = a->x;
+	size_t lo = 0, hi = x->backs;
+
+	while (lo < hi) { /* the first that begins later */
+		size_t mid = lo + (hi - lo) / 2;
+
+		if (x->back[mid].start_ns <= ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo && x->back[lo - 1].end_ns > ns && x->back[lo - 1].track != a->track
+		       ? x->back[lo - 1].name
+		       : 0;
+}
+
 static bool same_row(const struct host_sample *a, const struct host_sample *b)
 {
 	return a->stack == b->stack && a->holder == b->holder && a->range == b->range &&
+	       a->called == b->called &&
 	       a->part == b->part && a->state == b->state && a->flags == b->flags &&
 	       a->in_collective == b->in_collective && a->writes == b->writes;
 }
@@ -195,8 +241,9 @@ static int add_sample(struct insight *in, struct host_account *a, const struct e
 				   .part = o ? o->part : HOST_PARTS,
 				   .state = (uint8_t)sample_state(e->b),
 				   .flags = sample_flags(e->b) & SAMPLE_GC,
-				   .in_collective = in_collective(x, e->start_ns) };
-	uint64_t hash;
+				   .in_collective = in_collective(x, e->start_ns),
+				   .called = called_back(a, e->start_ns) };
+	uint64_t hash, hit;
 	uint32_t i;
 
 	if (sample_flags(e->b) & SAMPLE_HOLDER || !counted(in, a, e->start_ns, e->start_ns + 1))
@@ -206,7 +253,10 @@ static int add_sample(struct insight *in, struct host_account *a, const struct e
 		     (sample_detail(e->b) == SYS_write || sample_detail(e->b) == SYS_writev);
 	if (key.state == SAMPLE_GIL)
 		key.holder = insight_gil_holder(in, e);
-	hash = hash_mix(hash_mix((uint64_t)key.stack << 32 | key.range, key.holder),
+	else if (key.state == SAMPLE_RUNNABLE)
+		key.holder = sample_detail(e->b);
+	hash = hash_mix(hash_mix((uint64_t)key.stack << 32 | key.range,
+				 (uint64_t)key.called << 32 | key.holder),
 			(uint64_t)key.part << 24 | (uint64_t)key.state << 16 |
 				(uint64_t)key.flags << 8 | (uint64_t)key.in_collective << 1 |
 				key.writes);
@@ -221,6 +271,9 @@ add:
 	a->row[i].count++;
 	a->row[i].ns += (double)e->dur_ns;
 	a->row[i].ns2 += (double)e->dur_ns * (double)e->dur_ns;
+	a->row[i].quarter[quarter(&in->x->process[a->process], x->step)] += (double)e->dur_ns;
+	hit = hash_mix(x->step, 0) % (64 * HOST_HITS);
+	a->row[i].hit[hit / 64] |= 1ull << hit % 64;
 	a->samples++;
 	return 0;
 }
@@ -269,6 +322,37 @@ static int take_collectives(struct insight *in)
 		}
 		x->colls = n;
 	}
+	return 0;
+}
+
+static int back_cmp(const void *a, const void *b)
+{
+	const struct back *x = a, *y = b;
+
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+static int take_callbacks(struct insight *in)
+{
+	const struct trace *t = in->t;
+	struct host_accounts *hs = &in->hosts;
+
+	for (size_t i = 0; i < hs->n; i++)
+		hs->v[i].x->backs = 0;
+	for (size_t i = 0; in->kinds[EVENT_RANGE] && i < t->events; i++) {
+		const struct event *e = &t->event[i];
+		struct host_live *x = hs->v[t->track[e->track].process].x;
+
+		if (e->kind != EVENT_RANGE || strncmp(trace_text(t, e->name), BACK, strlen(BACK)) != 0)
+			continue;
+		if (vec_more(&x->back, x->backs, sizeof(*x->back)) < 0)
+			return -ENOMEM;
+		x->back[x->backs++] =
+			(struct back){ e->start_ns, event_end(e), e->name, e->track };
+	}
+	for (size_t i = 0; i < hs->n; i++)
+		if (hs->v[i].x->backs)
+			qsort(hs->v[i].x->back, hs->v[i].x->backs, sizeof(struct back), back_cmp);
 	return 0;
 }
 
@@ -427,6 +511,8 @@ int insight_accounts(struct insight *in)
 {
 	int err = in->hosts.n ? take_collectives(in) : 0;
 
+	err = err || !in->hosts.n ? err : take_callbacks(in);
+
 	see_workers(in);
 	see_holders(in);
 	for (size_t i = 0; i < in->hosts.n && !err; i++) {
@@ -458,6 +544,7 @@ static void live_free(struct host_live *x)
 	free(x->open);
 	free(x->coll);
 	free(x->bare);
+	free(x->back);
 	lookup_fini(&x->row);
 	map_fini(&x->range);
 	free(x);

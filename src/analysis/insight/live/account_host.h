@@ -22,10 +22,14 @@
 	(1u << ACCOUNT_FORWARD | 1u << ACCOUNT_BACKWARD | 1u << ACCOUNT_OPTIMIZER | \
 	 1u << ACCOUNT_COMPUTE)
 
+#define HOST_QUARTERS 4u /* of the steps of the base, in order */
+#define HOST_HITS     16u
+
 /* Samples that are alike. */
 struct host_sample {
 	uint32_t stack, holder; /* as of struct sample_row */
 	uint32_t range;         /* name of the innermost range that tells no part; 0: none */
+	uint32_t called;        /* name of a function that compiled code called on another thread then; 0: none */
 	uint8_t part;           /* enum host_part by ranges; HOST_PARTS: none tells */
 	uint8_t state, flags;
 	bool in_collective; /* one of the process was under way */
@@ -33,6 +37,8 @@ struct host_sample {
 	uint8_t cause;      /* set at the end */
 	uint64_t count;
 	double ns, ns2;
+	double quarter[HOST_QUARTERS]; /* ns, by when */
+	uint64_t hit[HOST_HITS];       /* bits of the steps that it was seen in, by their hash */
 };
 
 struct host_range {
@@ -56,6 +62,7 @@ struct host_account {
 	uint64_t workers;   /* of its DataLoader, that were seen; fetches of its own: 0 workers */
 	uint64_t fetches;   /* on this thread */
 	uint64_t works_for; /* pid of the process whose DataLoader's worker this is; 0: none */
+	uint64_t quarter_ns[HOST_QUARTERS], quarter_steps[HOST_QUARTERS];
 	struct host_sample *row; /* owned */
 	size_t rows;
 	struct host_range *range; /* owned, the longest first */
@@ -64,6 +71,9 @@ struct host_account {
 };
 
 void host_accounts_fini(struct host_accounts *a);
+
+/* How many steps are in these bits. */
+double host_hit_steps(const uint64_t hit[HOST_HITS]);
 
 /* What rows of these causes (bits) blame most: as samples_blame() does. samples_fini() it. */
 int host_blame(struct samples_sum *out, const struct insight *in, const struct host_account *a,

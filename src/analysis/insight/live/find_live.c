@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/num.h"
 #include "insight/find/finding.h"
 #include "insight/live/find_live.h"
 
@@ -82,6 +83,8 @@ struct culprit {
 	uint64_t count;   /* samples of these causes */
 	char code[FRAME_LABEL];
 	char in[FRAME_LABEL]; /* the library's function that it calls most; "": none */
+	uint32_t taker; /* who had the CPUs that it waited for, as text of the trace; 0: not known */
+	double took;    /* of that time */
 };
 
 /* Who evaluates, not the model: the outermost function of the program but its main one. */
@@ -107,6 +110,24 @@ static bool holds_mostly(const struct sample_blame *b, const struct share *all)
 	return b->held && all->count >= SAMPLES_ENOUGH / 3 && all->share - 2 * all->error > 0.5;
 }
 
+/* What the function does when it has a CPU, or needs none: that it lacks one is not what it does. */
+static enum sample_state state_of(const struct samples_sum *s, const struct sample_blame *b)
+{
+	enum sample_state best = b->state;
+	double most = 0;
+
+	for (size_t i = 0; i < s->rows; i++) {
+		const struct sample_blame *r = &s->row[i];
+
+		if (r->frame.name != b->frame.name || r->frame.file != b->frame.file ||
+		    r->state == SAMPLE_RUNNABLE || r->state == SAMPLE_THROTTLED || r->ns <= most)
+			continue;
+		most = r->ns;
+		best = r->state;
+	}
+	return best;
+}
+
 static void find_culprit(struct culprit *c, const struct insight *in, const struct host_account *a,
 			 uint32_t causes)
 {
@@ -116,10 +137,13 @@ static void find_culprit(struct culprit *c, const struct insight *in, const stru
 	if (host_blame(&s, in, a, causes) < 0)
 		return;
 	c->count = s.count;
+	c->taker = s.taker;
+	c->took = s.took.share;
 	if (s.rows) {
 		const struct sample_blame *b = samples_first(&s, &c->all);
 
 		c->b = *b;
+		c->b.state = state_of(&s, b);
 		c->named =
 			b->frame.name && (s.count + (b->held ? a->holders : 0) >= SAMPLES_ENOUGH ||
 					  holds_mostly(b, &c->all));
@@ -149,6 +173,15 @@ static void say_culprit(const struct insight *in, struct finding *f, const struc
 	if (c->named)
 		finding_facts(f, FACT_X("code_share", c->all.share),
 			      FACT_X("code_error", c->all.error));
+}
+
+bool live_say_code(const struct insight *in, struct finding *f, uint32_t causes)
+{
+	struct culprit c;
+
+	find_culprit(&c, in, f->on->host, causes);
+	say_culprit(in, f, &c);
+	return c.named;
 }
 
 /* The first line of every finding: its part of the step, beside the largest other parts. */
@@ -214,6 +247,7 @@ static bool input_fill(const struct insight *in, struct finding *f)
 		SAY(title, "The step waits for its input%s", single ? " (num_workers=0)" : "");
 	live_say_parts(f, a, BIT(INPUT));
 	say_culprit(in, f, &c);
+	live_say_when(in, f, BIT(INPUT), NULL);
 	if (single) /* how many CPUs are idle is not known */
 		SAY(expect,
 		    "%s to %s a step, now %s, if batches took no time; workers need idle CPUs",
@@ -276,12 +310,58 @@ static bool range_fill(const struct insight *in, struct finding *f)
 	return f->share >= live_least(FAMILY_CPU);
 }
 
+/* The function that compiled code called back most, if that is most of these causes. */
+static uint32_t most_called(const struct host_account *a, uint32_t causes, double *share)
+{
+	double all = 0, most = 0;
+	uint32_t name = 0;
+
+	for (size_t i = 0; i < a->rows; i++) {
+		double sum = 0;
+
+		if (!(causes & 1u << a->row[i].cause))
+			continue;
+		all += a->row[i].ns;
+		for (size_t k = 0; a->row[i].called && k < a->rows; k++)
+			sum += a->row[k].called == a->row[i].called ? a->row[k].ns : 0;
+		if (sum > most) {
+			most = sum;
+			name = a->row[i].called;
+		}
+	}
+	*share = all > 0 ? most / all : 0;
+	return *share > 0.5 ? name : 0;
+}
+
+static bool called_fill(const struct insight *in, struct finding *f, uint32_t name, double share)
+{
+	const struct host_account *a = f->on->host;
+	const char *code = strstr(trace_text(in->t, name), ": ");
+
+	f->cost_ns = (uint64_t)(share * (double)f->cost_ns);
+	f->share = ratio(f->cost_ns, a->on.account.base_ns);
+	code = code ? code + 2 : trace_text(in->t, name);
+	live_judge(a, f, OWN);
+	SAY(title, "Compiled code calls back into Python: %.110s", code);
+	live_say_parts(f, a, OWN);
+	finding_seen(f, "the step waits meanwhile: %s %% of its own code", P(share));
+	finding_facts(f, FACT_X("code_share", share));
+	SAY(action, "do without the callback: write %.100s with jax.numpy, or call it after the step, "
+		    "less often", code);
+	return f->share >= live_least(FAMILY_CPU);
+}
+
 static bool code_fill(const struct insight *in, struct finding *f)
 {
 	const struct host_account *a = f->on->host;
 	const char *text;
 	struct culprit c;
+	double share;
+	uint32_t name;
 
+	name = most_called(a, OWN, &share);
+	if (name)
+		return called_fill(in, f, name, share);
 	find_culprit(&c, in, a, OWN);
 	if (!c.named && a->on.account.ns[ACCOUNT_RANGE] >= f->cost_ns / 2 && a->ranges)
 		return range_fill(in, f);
@@ -298,6 +378,7 @@ static bool code_fill(const struct insight *in, struct finding *f)
 	SAY(title, "%.120s %s%s", c.code, doing(c.b.state), f->on->steps ? " in the steps" : "");
 	live_say_parts(f, a, OWN);
 	say_culprit(in, f, &c);
+	live_say_when(in, f, OWN, &c.b.frame);
 	if (live_unjitted(in, a, OWN))
 		SAY(action, "%.100s calls operations of JAX one by one: put it under jax.jit",
 		    c.code);
@@ -394,9 +475,55 @@ static bool plain_fill(const struct insight *in, struct finding *f)
 		finding_facts(f, FACT_N("samples", c.count));
 	if (other)
 		finding_seen(f, "by %s samples of its thread", N(c.count));
+	live_say_when(in, f, p->causes, NULL);
 	say_action(f, c.named && !other ? p->named : p->other, c.code);
 	if (f->family == FAMILY_OPTIMIZER)
 		optimizer_gain(f, a);
+	return true;
+}
+
+/* --- who has the CPUs --- */
+
+/* "python3 (pid 17)", of a process that this one started. */
+static bool is_child(const struct insight *in, const struct host_account *a, const char *taker)
+{
+	const char *at = strstr(taker, "(pid ");
+	uint64_t pid = at ? num_front(at + 5, NULL) : 0;
+
+	for (uint32_t i = 0; pid && i < in->t->processes; i++)
+		if (in->t->process[i].pid == pid &&
+		    in->t->process[i].parent == in->t->process[a->process].pid)
+			return true;
+	return false;
+}
+
+static bool preempted_fill(const struct insight *in, struct finding *f)
+{
+	const struct host_account *a = f->on->host;
+	const char *taker;
+	struct culprit c;
+	bool own, child;
+
+	plain_fill(in, f);
+	find_culprit(&c, in, a, BIT(PREEMPTED));
+	if (!c.taker)
+		return true;
+	taker = trace_text(in->t, c.taker);
+	own = !strcmp(taker, "its own threads");
+	child = is_child(in, a, taker);
+	SAY(title, "The step waits for a CPU, which %.100s %s%s", taker,
+	    own || !strstr(taker, "(pid ") ? "have" : "has",
+	    child ? ", a process that it started itself" : "");
+	finding_seen(f, "%.100s took most of the CPU time that it waited for: %s %% of its samples",
+		     taker, P(c.took));
+	if (own)
+		SAY(action, "use as many threads as it has CPUs: OMP_NUM_THREADS, "
+			    "torch.set_num_threads()");
+	else if (child)
+		SAY(action, "start fewer processes (num_workers), or give them other CPUs than the "
+			    "loop (taskset)");
+	else
+		SAY(action, "give it CPUs of its own: move %.80s away, or taskset", taker);
 	return true;
 }
 
@@ -412,6 +539,17 @@ static uint64_t code_cost(const struct insight *in, const struct insight_device 
 {
 	(void)in;
 	return sum(d->host, OWN);
+}
+
+/* The process's memory, as the kernel counts it: as of a GPU's. */
+static uint64_t memory_cost(const struct insight *in, const struct insight_device *d)
+{
+	return rule_MEMORY.cost(in, d);
+}
+
+static bool memory_fill(const struct insight *in, struct finding *f)
+{
+	return rule_MEMORY.fill(in, f);
 }
 
 #define PLAIN_COST(ID)                                                                      \
@@ -433,6 +571,7 @@ const struct rule *live_rule(enum family k)
 {
 	static const struct rule rule[FAMILIES] = {
 		[FAMILY_INPUT] = { input_cost, input_fill },
+		[FAMILY_MEMORY] = { memory_cost, memory_fill },
 		[FAMILY_CPU] = { code_cost, code_fill },
 		[FAMILY_COMPILE] = { live_again_cost, live_again_fill },
 		[FAMILY_COMPILING] = { live_compiling_cost, plain_fill },
@@ -441,7 +580,7 @@ const struct rule *live_rule(enum family k)
 		[FAMILY_LOGGING] = { cost_LOGGING, plain_fill },
 		[FAMILY_GC] = { cost_GC, plain_fill },
 		[FAMILY_GIL] = { cost_GIL, plain_fill },
-		[FAMILY_PREEMPTED] = { cost_PREEMPTED, plain_fill },
+		[FAMILY_PREEMPTED] = { cost_PREEMPTED, preempted_fill },
 		[FAMILY_THROTTLED] = { cost_THROTTLED, plain_fill },
 		[FAMILY_OPTIMIZER] = { cost_OPTIMIZER, plain_fill },
 		[FAMILY_LAYER] = { live_layer_cost, live_layer_fill },

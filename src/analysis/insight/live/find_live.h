@@ -16,6 +16,14 @@ void live_judge(const struct host_account *a, struct finding *f, uint32_t causes
 /* The first line of every finding: its part of the step, beside the largest other parts. */
 void live_say_parts(struct finding *f, const struct host_account *a, uint32_t causes);
 
+/* A line with the code that these causes blame most. False: none is known. */
+bool live_say_code(const struct insight *in, struct finding *f, uint32_t causes);
+
+/* find_live_when.c: whether these causes (bits), in the function of the frame unless that is NULL, grow from
+ * step to step or come in few steps: a line of what was seen. */
+void live_say_when(const struct insight *in, struct finding *f, uint32_t causes,
+		   const struct stack_frame *frame);
+
 /* find_gap.c: of a device whose idle time samples explain; NULL: as of other devices */
 const struct rule *gap_rule(enum family k);
 

@@ -41,6 +41,7 @@ bool live_again_fill(const struct insight *in, struct finding *f)
 	live_say_parts(f, a, 1u << ACCOUNT_COMPILE);
 	finding_seen(f, "%s times; the last: %.150s", N(times), why);
 	finding_facts(f, FACT_N("times", times));
+	live_say_code(in, f, 1u << ACCOUNT_COMPILE);
 	SAY(action,
 	    "keep shapes, types and static arguments the same (pad the last batch, mark_dynamic, "
 	    "jit once outside the loop)");

@@ -83,6 +83,8 @@ static enum account_cause blocked(const struct trace *t, const struct host_sampl
 {
 	if (r->state == SAMPLE_FAULT)
 		return work;
+	if (r->state == SAMPLE_IO) /* no operator reads or writes files */
+		return r->writes ? ACCOUNT_LOGGING : ACCOUNT_IO;
 	if (computes(t, s) || (work != ACCOUNT_CODE && !has_native(s)))
 		return work == ACCOUNT_CODE ? ACCOUNT_COMPUTE : work;
 	if (r->writes)
@@ -99,6 +101,29 @@ static enum account_cause rest(const struct trace *t, const struct host_sample *
 	if (s->n && stack_blame(s->frame, s->n) != UINT32_MAX)
 		return ACCOUNT_CODE;
 	return r->range ? ACCOUNT_RANGE : ACCOUNT_UNKNOWN;
+}
+
+/* A function of the program that autograd calls: a hook, a Function's backward(). Not a module that is
+ * computed again there (checkpointing): that is the model. */
+static bool is_called_back(const struct trace *t, const struct stack_row *s)
+{
+	bool own = false;
+
+	for (uint32_t i = 0; i < s->n; i++) {
+		const struct stack_frame *f = &s->frame[i];
+		const char *file = trace_text(t, f->file);
+
+		if (f->kind != FRAME_PYTHON)
+			continue;
+		if (f->flags & FRAME_USER && !file_is_library(file))
+			own = true;
+		else if (own && strstr(file, "/torch/nn/modules/module.py"))
+			return false;
+		else if (strstr(file, "/torch/autograd/") &&
+			 strstr(trace_text(t, f->name), "backward"))
+			return own;
+	}
+	return false;
 }
 
 static bool is_without_cpu(uint8_t state)
@@ -118,6 +143,8 @@ static enum account_cause cause_of(struct insight *in, const struct host_sample 
 	uint8_t part = r->part != HOST_PARTS ? r->part : insight_stack_part(in, r->stack);
 	enum account_cause work;
 
+	if (r->called)
+		return ACCOUNT_CODE;
 	/* Who collects holds the GIL: that the interpreter collects while this one waits is another's. */
 	if (r->state == SAMPLE_GIL)
 		return ACCOUNT_GIL;
@@ -126,6 +153,11 @@ static enum account_cause cause_of(struct insight *in, const struct host_sample 
 	work = part < HOST_PART_REST ? cause_of_part[part] : ACCOUNT_CODE;
 	if (work != ACCOUNT_CODE && !(HOST_WORK & 1u << work))
 		return work;
+	if (work == ACCOUNT_BACKWARD && is_called_back(in->t, &s)) {
+		if (!is_blocked(r->state) && r->state != SAMPLE_SLEEP)
+			return ACCOUNT_CODE; /* with the operators that it calls */
+		work = ACCOUNT_CODE;
+	}
 	if (work == ACCOUNT_CODE && is_without_cpu(r->state)) {
 		enum account_cause c = rest(in->t, r, &s);
 
@@ -176,9 +208,9 @@ static void judge_code(const struct insight *in, struct host_account *a, size_t 
 			const struct stack_frame *leaf = leaf_of(&s);
 			bool lacks = is_without_cpu(r->state);
 			bool runs = (lacks || r->state == SAMPLE_RUNNING) && leaf &&
-				    !(r->flags & SAMPLE_GC);
+				    !(r->flags & SAMPLE_GC) && !r->called;
 
-			if (r->part != part ||
+			if (r->part != part || (part != HOST_PARTS && r->cause == ACCOUNT_CODE) ||
 			    (part == HOST_PARTS && r->cause != ACCOUNT_CODE &&
 			     r->cause != ACCOUNT_COMPUTE && r->cause != ACCOUNT_PREEMPTED &&
 			     r->cause != ACCOUNT_THROTTLED))
@@ -195,6 +227,48 @@ static void judge_code(const struct insight *in, struct host_account *a, size_t 
 			library += runs && computes(in->t, &s) ? r->ns : 0;
 		}
 	}
+}
+
+/* --- what goes with its line --- */
+
+/* The innermost line of Python, as a key; 0: there is none. */
+static uint64_t line_key(const struct trace *t, const struct host_sample *r)
+{
+	struct stack_row s = trace_stack(t, r->stack);
+	const struct stack_frame *f = leaf_of(&s);
+
+	return f ? hash_mix((uint64_t)f->file << 32 | f->line, f->name) : 0;
+}
+
+/* A line that mostly waits inside a framework calls it: while it runs it is in that call, too. What such a
+ * call does without Python's frames cannot be told from the line's own work. */
+static void judge_lines(const struct insight *in, struct host_account *a)
+{
+	struct map waits = { 0 }, runs = { 0 };
+
+	for (size_t i = 0; i < a->rows; i++) {
+		const struct host_sample *r = &a->row[i];
+		struct map *to = r->cause == ACCOUNT_COMPUTE && is_blocked(r->state) ? &waits
+				 : r->cause == ACCOUNT_CODE && !r->called           ? &runs
+										    : NULL;
+		uint64_t key = to ? line_key(in->t, r) : 0;
+		uint64_t *sum = key ? map_at(to, key) : NULL;
+
+		if (sum)
+			*sum += (uint64_t)r->ns;
+	}
+	for (size_t i = 0; i < a->rows; i++) {
+		struct host_sample *r = &a->row[i];
+		uint64_t key = r->cause == ACCOUNT_CODE && !r->called && !is_blocked(r->state)
+				       ? line_key(in->t, r)
+				       : 0;
+
+		if (key && map_get(&waits, key) > map_get(&runs, key))
+			r->cause = (uint8_t)(is_without_cpu(r->state) ? without_cpu(r->state)
+								      : ACCOUNT_COMPUTE);
+	}
+	map_fini(&waits);
+	map_fini(&runs);
 }
 
 /* --- what goes with its function --- */
@@ -345,6 +419,7 @@ void host_causes(struct insight *in, struct host_account *a)
 	judge_code(in, a, HOST_PART_BACKWARD);
 	judge_code(in, a, HOST_PART_OPTIMIZER);
 	judge_code(in, a, HOST_PARTS);
+	judge_lines(in, a);
 	judge_functions(in, a);
 	for (size_t slot = 0; slot < SLOTS; slot++)
 		spread(a, slot);

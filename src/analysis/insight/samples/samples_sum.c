@@ -130,6 +130,7 @@ bool file_is_library(const char *file)
 					     "<__array_function__" };
 	/* Also where it is installed beside the program: pip --target, PYTHONPATH. */
 	static const char *const in[] = {
+		"/numpy/",           "/scipy/",            "/pandas/",      "/optax/",
 		"/torchinductor_",   "/aon_hook_",         "/jax/_src/",    "/jaxlib/",
 		"/torch/nn/",        "/torch/_",           "/torch/utils/", "/tinygrad/tensor.py",
 		"/tinygrad/engine/", "/tinygrad/runtime/", "/pyopencl/"
@@ -149,9 +150,27 @@ static const char *frame_file(const struct trace *t, const struct stack_frame *f
 	return f->file ? trace_text(t, f->file) : "";
 }
 
-/* Generated code is blamed on its caller. A program that is nothing else (python -c) is its own. */
+/* Native code of no shared library: that of the program, unless the program is Python itself. */
+static bool is_program(const struct trace *t, const struct stack_frame *f)
+{
+	const char *file = frame_file(t, f), *base = strrchr(file, '/');
+
+	base = base ? base + 1 : file;
+	return f->kind == FRAME_NATIVE && f->name && *base && *base != '[' &&
+	       !strstr(base, ".so") && strncmp(base, "python", 6) != 0;
+}
+
+/* Generated code is blamed on its caller, and what a native program calls on the program. A program that
+ * is nothing else (python -c) is its own. */
 static uint32_t own_frame(const struct trace *t, const struct stack_row *s, uint32_t at)
 {
+	bool python = false;
+
+	for (uint32_t i = 0; i < s->n; i++)
+		python = python || s->frame[i].kind == FRAME_PYTHON;
+	for (uint32_t i = 0; i < s->n && !python && !(s->frame[at].flags & FRAME_USER); i++)
+		if (is_program(t, &s->frame[i]))
+			return i;
 	for (uint32_t i = at; i < s->n; i++)
 		if (s->frame[i].kind == FRAME_PYTHON && s->frame[i].flags & FRAME_USER &&
 		    !file_is_library(frame_file(t, &s->frame[i])))
