@@ -13,7 +13,8 @@
 static bool is_allocated(const struct insight *in, uint32_t name)
 {
 	return strncmp(trace_text(in->t, name), "[memory] ", 9) != 0 ||
-	       !strcmp(trace_text(in->t, name), TRACE_ALLOCATED);
+	       !strcmp(trace_text(in->t, name), TRACE_ALLOCATED) ||
+	       !strcmp(trace_text(in->t, name), TRACE_RESIDENT);
 }
 
 static bool is_memory(const struct insight *in, const struct event *e)

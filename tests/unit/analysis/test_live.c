@@ -35,7 +35,14 @@ static const char stacks[] =
 	"stack ~fsync@libc.so:0 store@/home/me/train.py:81! main@/home/me/train.py:16!;"
 	"stack match@<string>:3! score@/home/me/train.py:90! main@/home/me/train.py:17!;"
 	"stack __call__@/home/me/lib/jax/_src/numpy/ufunc_api.py:9! update@/home/me/train.py:95! "
-	"main@/home/me/train.py:18!;";
+	"main@/home/me/train.py:18!;"
+	"stack clip@/home/me/train.py:100! _engine_run_backward@/v/site-packages/torch/autograd/graph.py:3 "
+	"main@/home/me/train.py:9!;"
+	"stack forward@/home/me/model.py:5! _call_impl@/v/site-packages/torch/nn/modules/module.py:9 "
+	"_engine_run_backward@/v/site-packages/torch/autograd/graph.py:3 main@/home/me/train.py:9!;"
+	"stack ~clock_nanosleep@libc.so.6:0 ~settle@prog:0 ~main@prog:0 ~_start@prog:0;"
+	"stack ~xla::Wait@libjax.so:0 loop@/home/me/train.py:110!;"
+	"stack loop@/home/me/train.py:110!;";
 
 static char text[1 << 20];
 
@@ -81,6 +88,18 @@ static const struct made cases[] = {
 	  "host_code", "score (train.py:90) runs", 40 },
 	{ "operations of JAX", "Optimizer.step#SGD.step", 0, { R, R, R, R, R }, { 14, 14, 2, 3, 3 },
 	  "host_code", "update (train.py:95) runs", 40 },
+	{ "a hook of the backward pass", "backward", 80, { R, R, R, R, R }, { 15, 15, 3, 3, 2 },
+	  "host_code", "clip (train.py:100) runs", 40 },
+	{ "a module that is computed again in the backward pass", "backward", 80, { R, R, R, R, R }, { 16, 16, 3, 3, 2 },
+	  "", "80 % backward pass", 0 },
+	{ "a file that is read in the model", "forward", 60, { 6, 6, R, R, R }, { 4, 4, 2, 3, 3 },
+	  "host_code", "reweight (train.py:30) waits for a file", 40 },
+	{ "a native program is to blame, not libc", "Optimizer.step#SGD.step", 0, { 8, 8, 8, R, R }, { 17, 17, 17, 2, 3 },
+	  "host_code", "settle (prog) sleeps", 60 },
+	{ "a line that waits in a framework is in that call while it runs", "Optimizer.step#SGD.step", 0,
+	  { 5, 5, 5, R, R }, { 18, 18, 18, 19, 19 }, "", "100 % computing", 0 },
+	{ "a sleep that ends late, as others have the CPU", "Optimizer.step#SGD.step", 0, { 8, W, W, R, R }, { 5, 5, 5, 2, 3 },
+	  "host_code", "poll (train.py:40) sleeps", 60 },
 	{ "a healthy program", "forward", 40, { R, R, R, R, R }, { 2, 2, 3, 3, 3 },
 	  "", "Nothing stands out: a step of 100 ms is 60 % backward pass, 40 % forward pass", 0 },
 	/* clang-format on */
@@ -206,6 +225,118 @@ static void test_gc_of_another(void)
 	findings_free(fs);
 	insight_free(in);
 	trace_free(t);
+}
+
+/* 100 steps of 100 ms with five samples each; those of `stack` are the first grow(step). */
+static const char *seen_when(unsigned (*grow)(unsigned long step), char out[FINDING_TEXT])
+{
+	size_t n = (size_t)snprintf(text, sizeof(text), "%s", stacks);
+	struct findings *fs;
+	struct insight *in;
+	struct trace *t;
+
+	for (unsigned long i = 0; i < 100; i++) {
+		unsigned long at = (1000 + i * 100) * MS;
+
+		n += (size_t)sprintf(text + n, "step 101 %lu %lu %lu;", at, 100 * MS, i + 1);
+		for (unsigned k = 0; k < 5; k++)
+			n += (size_t)sprintf(text + n, "at 101 %lu %lu %u %u;",
+					     at + (20 * k + 10) * MS, 20 * MS, R,
+					     k < grow(i) ? 4 : 3);
+	}
+	t = kit_trace(text);
+	if (insight_new(&in, t) < 0 || findings_new(&fs, in) < 0)
+		abort();
+	*out = '\0';
+	if (fs->n)
+		snprintf(out, FINDING_TEXT, "%s", fs->f[0].seen[2]);
+	findings_free(fs);
+	insight_free(in);
+	trace_free(t);
+	return out;
+}
+
+static unsigned always(unsigned long step)
+{
+	(void)step;
+	return 2;
+}
+
+static unsigned more(unsigned long step)
+{
+	return (unsigned)(step / 20);
+}
+
+static unsigned tenth(unsigned long step)
+{
+	return step % 10 == 9 ? 5 : 0;
+}
+
+static void test_when(void)
+{
+	char out[FINDING_TEXT];
+
+	T_OK(!*seen_when(always, out), "a cause of each step has no rhythm: %s", out);
+	T_OK(strstr(seen_when(more, out), "it grows: "), "one that grows: %s", out);
+	T_OK(strstr(seen_when(tenth, out), "in one of 10 steps: 99.5 ms each time"),
+	     "one of every tenth step: %s", out);
+}
+
+/* Compiled code calls a function of the program on another thread, and the step waits for it. */
+static void test_called_back(void)
+{
+	size_t n = (size_t)snprintf(text, sizeof(text), "%s", stacks);
+	struct findings *fs;
+	struct insight *in;
+	struct trace *t;
+
+	for (unsigned long i = 0; i < 100; i++) {
+		unsigned long at = (1000 + i * 100) * MS;
+
+		n += (size_t)sprintf(text + n, "step 101 %lu %lu %lu;", at, 100 * MS, i + 1);
+		n += (size_t)sprintf(text + n, "user 102 %lu %lu 0 jax callback: score (a.py:3);",
+				     at + 20 * MS, 60 * MS);
+		for (unsigned k = 0; k < 5; k++)
+			n += (size_t)sprintf(text + n, "at 101 %lu %lu %u 18;",
+					     at + (20 * k + 10) * MS, 20 * MS, SAMPLE_LOCK);
+	}
+	t = kit_trace(text);
+	if (insight_new(&in, t) < 0 || findings_new(&fs, in) < 0)
+		abort();
+	T_OK(fs->n && fs->f[0].family == FAMILY_CPU && strstr(fs->f[0].title, "score (a.py:3)") &&
+		     fs->f[0].cost_ns / fs->f[0].steps == 60 * MS,
+	     "a callback on another thread: %s", fs->n ? fs->f[0].title : "nothing");
+	findings_free(fs);
+	insight_free(in);
+	trace_free(t);
+}
+
+/* 20 steps of 10 ms with a forward pass of 9 ms, in which so many operators are called. */
+static enum family with_ops(unsigned long ops)
+{
+	size_t n = 0;
+	enum family first;
+	struct findings *fs;
+	struct insight *in;
+	struct trace *t;
+
+	for (unsigned long i = 0; i < 20; i++) {
+		unsigned long at = (1000 + i * 10) * MS;
+
+		n += (size_t)sprintf(text + n, "step 101 %lu %lu %lu;user 101 %lu %lu 0 forward;", at,
+				     10 * MS, i + 1, at, 9 * MS);
+		for (unsigned long k = 0; k < ops; k++)
+			n += (size_t)sprintf(text + n, "op 101 %lu %lu 0 add;", at + k * 9 * MS / ops,
+					     9 * MS / ops / 2);
+	}
+	t = kit_trace(text);
+	if (insight_new(&in, t) < 0 || findings_new(&fs, in) < 0)
+		abort();
+	first = fs->n ? fs->f[0].family : FAMILIES;
+	findings_free(fs);
+	insight_free(in);
+	trace_free(t);
+	return first;
 }
 
 /* Two layers of one block that take most are named by it. */
@@ -389,6 +520,10 @@ int main(void)
 		try(&cases[i]);
 	test_gil(100, 3);
 	test_gil(13, 1);
+	T_OK(with_ops(600) == FAMILY_SMALL, "many small operators");
+	T_OK(with_ops(30) == FAMILIES, "a few large ones are a model");
+	test_when();
+	test_called_back();
 	test_block();
 	test_open_step();
 	test_gc_of_another();

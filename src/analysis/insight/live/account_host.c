@@ -57,6 +57,7 @@ static void end_step(struct host_account *a)
 
 	for (size_t p = 0; p <= HOST_PARTS; p++)
 		ops += x->step_op_ns[p];
+	a->windows += ops != 0;
 	for (size_t p = 0; ops && p <= HOST_PARTS; p++) {
 		a->window_ns[p] += x->step_ns[p];
 		a->op_ns[p] += x->step_op_ns[p];

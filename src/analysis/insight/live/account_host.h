@@ -52,6 +52,7 @@ struct host_account {
 	uint64_t part_ns[HOST_PARTS + 1]; /* by ranges; the last: in none */
 	uint64_t window_ns[HOST_PARTS + 1], op_ns[HOST_PARTS + 1]; /* of steps with operators */
 	uint64_t ops[HOST_PARTS + 1];    /* outermost operators, by part */
+	uint64_t windows;                /* steps that had any */
 	double error_ns[ACCOUNT_CAUSES]; /* standard error, of what rests on samples */
 	uint64_t count[ACCOUNT_CAUSES];  /* samples */
 	uint64_t samples;

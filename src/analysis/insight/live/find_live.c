@@ -175,6 +175,17 @@ static void say_culprit(const struct insight *in, struct finding *f, const struc
 			      FACT_X("code_error", c->all.error));
 }
 
+bool live_code(const struct insight *in, const struct host_account *a, uint32_t causes,
+	       char out[FRAME_LABEL])
+{
+	struct culprit c;
+
+	find_culprit(&c, in, a, causes);
+	if (c.named)
+		memcpy(out, c.code, FRAME_LABEL);
+	return c.named;
+}
+
 bool live_say_code(const struct insight *in, struct finding *f, uint32_t causes)
 {
 	struct culprit c;
@@ -584,6 +595,7 @@ const struct rule *live_rule(enum family k)
 		[FAMILY_THROTTLED] = { cost_THROTTLED, plain_fill },
 		[FAMILY_OPTIMIZER] = { cost_OPTIMIZER, plain_fill },
 		[FAMILY_LAYER] = { live_layer_cost, live_layer_fill },
+		[FAMILY_SMALL] = { live_small_cost, live_small_fill },
 		[FAMILY_COMM] = { live_comm_cost, live_comm_fill },
 		[FAMILY_STRAGGLER] = { live_straggler_cost, live_straggler_fill },
 		[FAMILY_IMBALANCE] = { live_imbalance_cost, live_imbalance_fill },
@@ -597,7 +609,7 @@ double live_least(enum family k)
 {
 	static const double least[FAMILIES] = {
 		[FAMILY_INPUT] = 0.05,      [FAMILY_CPU] = 0.10, [FAMILY_COMPILING] = 0.05,
-		[FAMILY_CHECKPOINT] = 0.05, [FAMILY_GC] = 0.05,
+		[FAMILY_CHECKPOINT] = 0.05, [FAMILY_GC] = 0.05,  [FAMILY_SMALL] = 0.40,
 	};
 
 	return least[k] > 0 ? least[k] : family_table[k].least;

@@ -16,6 +16,9 @@ void live_judge(const struct host_account *a, struct finding *f, uint32_t causes
 /* The first line of every finding: its part of the step, beside the largest other parts. */
 void live_say_parts(struct finding *f, const struct host_account *a, uint32_t causes);
 
+/* The code that these causes blame most. False: it is not known. */
+bool live_code(const struct insight *in, const struct host_account *a, uint32_t causes,
+	       char out[FRAME_LABEL]);
 /* A line with the code that these causes blame most. False: none is known. */
 bool live_say_code(const struct insight *in, struct finding *f, uint32_t causes);
 
@@ -37,4 +40,6 @@ bool live_unjitted(const struct insight *in, const struct host_account *a, uint3
 rule_cost_fn live_comm_cost, live_straggler_cost, live_imbalance_cost;
 rule_cost_fn live_layer_cost; /* find_live_layer.c */
 rule_fill_fn live_layer_fill;
+rule_cost_fn live_small_cost; /* find_live_small.c */
+rule_fill_fn live_small_fill;
 rule_fill_fn live_comm_fill, live_straggler_fill, live_imbalance_fill;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/map.h"
 #include "insight/live/find_live.h"
 
 static const struct rank_wait *wait_of(const struct insight *in, const struct insight_device *d)
@@ -182,13 +183,41 @@ static void comm_seen(const struct insight *in, struct finding *f)
 	finding_facts(f, FACT_N("collectives", a->comms), FACT_N("collective_ns", a->comm_all_ns));
 }
 
+/* The collective of the process that takes longest, by name; 0: none is in the trace. */
+static uint32_t longest_collective(const struct insight *in, uint32_t process)
+{
+	const struct trace *t = in->t;
+	struct map ns = { 0 };
+	uint64_t most = 0;
+	uint32_t name = 0;
+
+	for (size_t i = 0; in->kinds[EVENT_COLLECTIVE] && i < t->events; i++) {
+		const struct event *e = &t->event[i];
+		uint64_t *sum = e->kind == EVENT_COLLECTIVE && e->name &&
+						t->track[e->track].process == process
+					? map_at(&ns, e->name)
+					: NULL;
+
+		if (sum)
+			*sum += e->dur_ns;
+		if (sum && *sum > most) {
+			most = *sum;
+			name = e->name;
+		}
+	}
+	map_fini(&ns);
+	return name;
+}
+
 bool live_comm_fill(const struct insight *in, struct finding *f)
 {
 	const struct host_account *a = f->on->host;
 	double e = a->error_ns[ACCOUNT_COMM_SEND];
+	uint32_t name = longest_collective(in, a->process);
 
 	f->sure = e <= (double)f->cost_ns / 6 ? SURE_HIGH : SURE_MEDIUM;
-	SAY(title, "Communication is not hidden behind compute");
+	SAY(title, "Communication is not hidden behind compute%s%.80s", name ? ": " : "",
+	    name ? trace_text(in->t, name) : "");
 	finding_seen(f, "the step waits for collectives: %s%s of %s (%s %%)%s", T(f->cost_ns),
 		     finding_per(f), T(a->on.account.base_ns), P(f->share),
 		     a->on.account.ns[ACCOUNT_COMM] ? ", while no operator runs"

@@ -315,7 +315,20 @@ static void sum_functions(struct map *ns, const struct trace *t, const struct ho
 	}
 }
 
-#define CALLS_LEAST 0.2 /* of all samples: a loss is computed outside the model, too */
+#define CALLS_LEAST 0.2  /* of all samples: a loss is computed outside the model, too */
+#define LOOP_LEAST  0.05 /* if so many small operators are called there that it is a loop */
+#define LOOP_OPS    100u /* a step */
+#define LOOP_OP_NS  20000u /* a call of an operator takes 5 to 20 us by itself */
+
+static double calls_least(const struct host_account *a)
+{
+	uint64_t ops = a->ops[HOST_PARTS];
+
+	return a->windows && ops / a->windows >= LOOP_OPS &&
+			       a->window_ns[HOST_PARTS] / ops < LOOP_OP_NS
+		       ? LOOP_LEAST
+		       : CALLS_LEAST;
+}
 
 /* Operators that one function calls outside of a model are the program's own code, if the model is known:
  * a loop over rows, say. Waits for files of a function that writes a checkpoint are of the checkpoint. */
@@ -338,7 +351,7 @@ static void judge_functions(const struct insight *in, struct host_account *a)
 		if (f && files && map_get(&ns, function_key(f, true)))
 			r->cause = ACCOUNT_CHECKPOINT;
 		else if (f && calls &&
-			 (double)map_get(&ns, function_key(f, false)) >= CALLS_LEAST * all)
+			 (double)map_get(&ns, function_key(f, false)) >= calls_least(a) * all)
 			r->cause = ACCOUNT_CODE;
 	}
 	map_fini(&ns);
