@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "probe/resident.h"
 
 #define OBJECTS 4096u
 #define TYPES   2u /* of jit, and of pmap in older versions */
@@ -91,8 +92,10 @@ static void step(uint32_t function)
 		put_past(news.past, now);
 	else
 		steps.number += news.past;
-	if (news.begin)
+	if (news.begin) {
+		resident_step();
 		aon_step_begin(++steps.number);
+	}
 	atomic_store_explicit(&steps.busy, 0, memory_order_release);
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
+#include "probe/resident.h"
 #include "probe/torch/torch.h"
 
 #define WINDOW_NONE  0u
@@ -110,6 +111,7 @@ static void put_steps(struct torch_thread *t, const struct step_span *s, int n)
 		hear();
 		op_step(steps.number + 1);
 		memory_step(steps.off ? 0 : steps.number);
+		resident_step();
 	}
 }
 
