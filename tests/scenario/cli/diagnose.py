@@ -77,7 +77,20 @@ def refused(place):
         ok(r.returncode == code and r.stderr.startswith(b"aon diagnose: ") and word in r.stderr, f"refused: {args[-1:]}", r)
 
 
+def store(place):
+    """A store is judged by the rules of aon why: one engine, one sentence."""
+    trace, db = place.path / "t.json", place.path / "t.db"
+    rows = [{"ph": "X", "cat": "kernel", "name": "k", "pid": 0, "tid": 7, "ts": 1000 * i, "dur": 100, "args": {"device": 0, "stream": 7}}
+            for i in range(40)]
+    trace.write_text(json.dumps({"traceEvents": rows}))
+    aon(place, "import", trace, "-o", db)
+    why, diagnosed = aon(place, "why", "--json", db), aon(place, "diagnose", "--json", db)
+    ok(why.returncode == diagnosed.returncode == 0 and why.stdout == diagnosed.stdout and b'"aon.why/1"' in why.stdout,
+       "of a store it says what aon why says", diagnosed)
+
+
 with Place() as p:
+    store(p)
     injected(p)
     recorded(p)
     missing(p)

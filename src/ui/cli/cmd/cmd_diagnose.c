@@ -231,6 +231,19 @@ static int folder(const struct opts *o, const char *dir, struct json *j)
 	return rc;
 }
 
+/* A store: it has more than records of steps, and aon why reads all of it. */
+static bool is_database(const char *path)
+{
+	static const char head[] = "SQLite format 3";
+	char got[sizeof(head)] = "";
+	FILE *f = fopen(path, "re");
+	bool is = f && fread(got, sizeof(got), 1, f) == 1 && !memcmp(got, head, sizeof(head));
+
+	if (f)
+		fclose(f);
+	return is;
+}
+
 int cmd_diagnose(const struct opts *o)
 {
 	struct json j, *to = o->val[OPT_JSON] ? &j : NULL;
@@ -238,6 +251,8 @@ int cmd_diagnose(const struct opts *o)
 
 	if (o->val[OPT_FOLLOWJOBS])
 		return o->argc ? cli_misuse("--follow takes no file") : diagnose_follow(o);
+	if (o->argc && !o->val[OPT_CLUSTER] && is_database(o->argv[0]))
+		return cmd_why(o);
 	if (!o->argc && !o->val[OPT_CLUSTER])
 		return cli_misuse(
 			"takes a FILE of records of steps, or a FOLDER of them; or --cluster");

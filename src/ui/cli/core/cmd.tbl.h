@@ -46,9 +46,9 @@ CMD(DIAGNOSE, diagnose, LOOK, WHY, "FILE|FOLDER... | --cluster URL --job J | --c
     "stages (Chrome JSON, plain or gzip). It separates late ranks from waiting ones without\n"
     "clocks. Imbalance and a long stage are findings, like bad machines. The costliest\n"
     "finding comes first; advisory findings are uncertain or too small to act on\n"
-    "(docs/diagnosis.md). With --cluster it reads the newest records of a job from there.\n"
-    "With --follow it runs as a service and diagnoses all running jobs as their records\n"
-    "arrive; aon cluster fleet and aon why show its findings.")
+    "(docs/diagnosis.md). Of a store it says what aon why says. With --cluster it reads the\n"
+    "newest records of a job from there. With --follow it runs as a service and diagnoses all\n"
+    "running jobs as their records arrive; aon cluster fleet and aon why show its findings.")
 CMD(DIFF, diff, LOOK, NONE, "A B | RUN", "show what got slower or faster between two runs",
     "A and B are stores or traces. With one RUN, --ranks or --steps choose two of its parts.\n"
     "Exits 3 if they cannot be compared.")
