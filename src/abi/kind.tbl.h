@@ -13,7 +13,7 @@
  */
 /* clang-format off */
 KIND( 1, RANGE_PUSH,  "push",        HOST, RANGE)    /* name; x = category, 0: none */
-KIND( 2, RANGE_POP,   "pop",         HOST, RANGE)    /* name: of the innermost one of it; 0: x = how many later ones stay open: 0, except for a probe */
+KIND( 2, RANGE_POP,   "pop",         HOST, RANGE)    /* name: the innermost of that name ends; 0: x = how many later ones stay open: 0, except for a probe */
 KIND( 3, RANGE_START, "start",       HOST, RANGE)    /* name; x = category; a = id of the range */
 KIND( 4, RANGE_END,   "end",         HOST, RANGE)    /* a = id of the range */
 KIND( 5, MARK,        "mark",        HOST, MARK)     /* name, x, a, b: the caller's; AON_F_TRACK: a = track */

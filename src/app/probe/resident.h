@@ -3,7 +3,7 @@
  * resident.h - memory of the process, for probes that know its steps: a few times a second at most.
  *
  * An allocator of a framework does not count what Python, numpy or a library holds. What the kernel
- * counts has all of it.
+ * counts includes that.
  */
 #pragma once
 

@@ -104,8 +104,8 @@ struct trace_text {
  */
 #define TRACE_ALLOCATED "[memory] allocated"
 #define TRACE_RESIDENT  "[memory] resident" /* of the process, by the kernel */
-#define TRACE_NO_STREAM UINT64_MAX   /* stream of a track: of the device as a whole */
-#define TRACE_PAGEABLE  (1ull << 63) /* COPY: one end was memory that is not pinned */
+#define TRACE_NO_STREAM UINT64_MAX          /* stream of a track: of the device as a whole */
+#define TRACE_PAGEABLE  (1ull << 63)        /* COPY: one end was memory that is not pinned */
 #define TRACE_SEEN      0x08u /* in flags, not of a STEP: of an earlier stretch, to join with */
 
 enum trace_range {

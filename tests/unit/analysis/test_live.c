@@ -36,9 +36,11 @@ static const char stacks[] =
 	"stack match@<string>:3! score@/home/me/train.py:90! main@/home/me/train.py:17!;"
 	"stack __call__@/home/me/lib/jax/_src/numpy/ufunc_api.py:9! update@/home/me/train.py:95! "
 	"main@/home/me/train.py:18!;"
-	"stack clip@/home/me/train.py:100! _engine_run_backward@/v/site-packages/torch/autograd/graph.py:3 "
+	"stack clip@/home/me/train.py:100! "
+	"_engine_run_backward@/v/site-packages/torch/autograd/graph.py:3 "
 	"main@/home/me/train.py:9!;"
-	"stack forward@/home/me/model.py:5! _call_impl@/v/site-packages/torch/nn/modules/module.py:9 "
+	"stack forward@/home/me/model.py:5! "
+	"_call_impl@/v/site-packages/torch/nn/modules/module.py:9 "
 	"_engine_run_backward@/v/site-packages/torch/autograd/graph.py:3 main@/home/me/train.py:9!;"
 	"stack ~clock_nanosleep@libc.so.6:0 ~settle@prog:0 ~main@prog:0 ~_start@prog:0;"
 	"stack ~xla::Wait@libjax.so:0 loop@/home/me/train.py:110!;"
@@ -323,11 +325,11 @@ static enum family with_ops(unsigned long ops)
 	for (unsigned long i = 0; i < 20; i++) {
 		unsigned long at = (1000 + i * 10) * MS;
 
-		n += (size_t)sprintf(text + n, "step 101 %lu %lu %lu;user 101 %lu %lu 0 forward;", at,
-				     10 * MS, i + 1, at, 9 * MS);
+		n += (size_t)sprintf(text + n, "step 101 %lu %lu %lu;user 101 %lu %lu 0 forward;",
+				     at, 10 * MS, i + 1, at, 9 * MS);
 		for (unsigned long k = 0; k < ops; k++)
-			n += (size_t)sprintf(text + n, "op 101 %lu %lu 0 add;", at + k * 9 * MS / ops,
-					     9 * MS / ops / 2);
+			n += (size_t)sprintf(text + n, "op 101 %lu %lu 0 add;",
+					     at + k * 9 * MS / ops, 9 * MS / ops / 2);
 	}
 	t = kit_trace(text);
 	if (insight_new(&in, t) < 0 || findings_new(&fs, in) < 0)

@@ -228,9 +228,9 @@ static uint32_t called_back(const struct host_account *a, uint64_t ns)
 static bool same_row(const struct host_sample *a, const struct host_sample *b)
 {
 	return a->stack == b->stack && a->holder == b->holder && a->range == b->range &&
-	       a->called == b->called &&
-	       a->part == b->part && a->state == b->state && a->flags == b->flags &&
-	       a->in_collective == b->in_collective && a->writes == b->writes;
+	       a->called == b->called && a->part == b->part && a->state == b->state &&
+	       a->flags == b->flags && a->in_collective == b->in_collective &&
+	       a->writes == b->writes;
 }
 
 static int add_sample(struct insight *in, struct host_account *a, const struct event *e)
@@ -344,12 +344,12 @@ static int take_callbacks(struct insight *in)
 		const struct event *e = &t->event[i];
 		struct host_live *x = hs->v[t->track[e->track].process].x;
 
-		if (e->kind != EVENT_RANGE || strncmp(trace_text(t, e->name), BACK, strlen(BACK)) != 0)
+		if (e->kind != EVENT_RANGE ||
+		    strncmp(trace_text(t, e->name), BACK, strlen(BACK)) != 0)
 			continue;
 		if (vec_more(&x->back, x->backs, sizeof(*x->back)) < 0)
 			return -ENOMEM;
-		x->back[x->backs++] =
-			(struct back){ e->start_ns, event_end(e), e->name, e->track };
+		x->back[x->backs++] = (struct back){ e->start_ns, event_end(e), e->name, e->track };
 	}
 	for (size_t i = 0; i < hs->n; i++)
 		if (hs->v[i].x->backs)

@@ -29,8 +29,9 @@
 struct host_sample {
 	uint32_t stack, holder; /* as of struct sample_row */
 	uint32_t range;         /* name of the innermost range that tells no part; 0: none */
-	uint32_t called;        /* name of a function that compiled code called on another thread then; 0: none */
-	uint8_t part;           /* enum host_part by ranges; HOST_PARTS: none tells */
+	uint32_t
+		called; /* name of a function that compiled code called on another thread then; 0: none */
+	uint8_t part; /* enum host_part by ranges; HOST_PARTS: none tells */
 	uint8_t state, flags;
 	bool in_collective; /* one of the process was under way */
 	bool writes;        /* it was in write() */

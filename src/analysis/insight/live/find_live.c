@@ -83,8 +83,9 @@ struct culprit {
 	uint64_t count;   /* samples of these causes */
 	char code[FRAME_LABEL];
 	char in[FRAME_LABEL]; /* the library's function that it calls most; "": none */
-	uint32_t taker; /* who had the CPUs that it waited for, as text of the trace; 0: not known */
-	double took;    /* of that time */
+	uint32_t
+		taker; /* who had the CPUs that it waited for, as text of the trace; 0: not known */
+	double took;   /* of that time */
 };
 
 /* Who evaluates, not the model: the outermost function of the program but its main one. */
@@ -357,8 +358,10 @@ static bool called_fill(const struct insight *in, struct finding *f, uint32_t na
 	live_say_parts(f, a, OWN);
 	finding_seen(f, "the step waits meanwhile: %s %% of its own code", P(share));
 	finding_facts(f, FACT_X("code_share", share));
-	SAY(action, "do without the callback: write %.100s with jax.numpy, or call it after the step, "
-		    "less often", code);
+	SAY(action,
+	    "do without the callback: write %.100s with jax.numpy, or call it after the step, "
+	    "less often",
+	    code);
 	return f->share >= live_least(FAMILY_CPU);
 }
 

@@ -7,9 +7,9 @@
  */
 #include "insight/live/find_live.h"
 
-#define CALL_NS    20000u
-#define MANY       300u /* operators a step: fewer are a small model, which nobody can fuse much */
-#define SMALL_LEAST 3u  /* windows: early steps are not like others */
+#define CALL_NS     20000u
+#define MANY        300u /* operators a step: fewer are a small model, which nobody can fuse much */
+#define SMALL_LEAST 3u   /* windows: early steps are not like others */
 
 /* The parts that a model computes in; the last is in no range. */
 static const struct {
@@ -56,7 +56,8 @@ bool live_small_fill(const struct insight *in, struct finding *f)
 		ns += a->window_ns[places[i].part];
 	}
 	f->sure = SURE_MEDIUM; /* what fusing brings is not measured */
-	if (live_code(in, a, model ? 1u << ACCOUNT_FORWARD : 1u << ACCOUNT_COMPUTE | 1u << ACCOUNT_CODE,
+	if (live_code(in, a,
+		      model ? 1u << ACCOUNT_FORWARD : 1u << ACCOUNT_COMPUTE | 1u << ACCOUNT_CODE,
 		      code))
 		SAY(title, "Operators are so small that calling them is most of their time: %.100s",
 		    code);
@@ -68,8 +69,9 @@ bool live_small_fill(const struct insight *in, struct finding *f)
 		     D(ns / (ops ? ops : 1)));
 	finding_facts(f, FACT_N("operators", ops / a->windows),
 		      FACT_N("each_ns", ns / (ops ? ops : 1)));
-	SAY(action, "fewer, larger operators: all rows or time steps in one, torch.compile, a fused "
-		    "module (nn.LSTM), a larger batch");
+	SAY(action,
+	    "fewer, larger operators: all rows or time steps in one, torch.compile, a fused "
+	    "module (nn.LSTM), a larger batch");
 	f->gain_lo_ns = f->cost_ns / 4;
 	f->gain_hi_ns = f->cost_ns / 2;
 	return true;

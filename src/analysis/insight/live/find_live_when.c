@@ -75,9 +75,8 @@ static double quarter_cost(const struct when *w, const struct host_account *a, s
 			   double *error)
 {
 	double n = w->ns > 0 ? w->all[q] * w->count / w->ns : 0;
-	double step = a->quarter_steps[q]
-			      ? (double)a->quarter_ns[q] / (double)a->quarter_steps[q]
-			      : 0;
+	double step =
+		a->quarter_steps[q] ? (double)a->quarter_ns[q] / (double)a->quarter_steps[q] : 0;
 	double p = w->all[q] > 0 ? w->some[q] / w->all[q] : 0, near = (p * n + 0.5) / (n + 1);
 
 	*error = n > 0 ? sqrt(near * (1 - near) / n) * step : step;

@@ -241,7 +241,7 @@ static uint64_t line_key(const struct trace *t, const struct host_sample *r)
 }
 
 /* A line that mostly waits inside a framework calls it: while it runs it is in that call, too. What such a
- * call does without Python's frames cannot be told from the line's own work. */
+ * call does without Python's frames looks like the line's own work. */
 static void judge_lines(const struct insight *in, struct host_account *a)
 {
 	struct map waits = { 0 }, runs = { 0 };
@@ -249,8 +249,8 @@ static void judge_lines(const struct insight *in, struct host_account *a)
 	for (size_t i = 0; i < a->rows; i++) {
 		const struct host_sample *r = &a->row[i];
 		struct map *to = r->cause == ACCOUNT_COMPUTE && is_blocked(r->state) ? &waits
-				 : r->cause == ACCOUNT_CODE && !r->called           ? &runs
-										    : NULL;
+				 : r->cause == ACCOUNT_CODE && !r->called            ? &runs
+										     : NULL;
 		uint64_t key = to ? line_key(in->t, r) : 0;
 		uint64_t *sum = key ? map_at(to, key) : NULL;
 
@@ -315,9 +315,9 @@ static void sum_functions(struct map *ns, const struct trace *t, const struct ho
 	}
 }
 
-#define CALLS_LEAST 0.2  /* of all samples: a loss is computed outside the model, too */
-#define LOOP_LEAST  0.05 /* if so many small operators are called there that it is a loop */
-#define LOOP_OPS    100u /* a step */
+#define CALLS_LEAST 0.2    /* of all samples: a loss is computed outside the model, too */
+#define LOOP_LEAST  0.05   /* if so many small operators are called there that it is a loop */
+#define LOOP_OPS    100u   /* a step */
 #define LOOP_OP_NS  20000u /* a call of an operator takes 5 to 20 us by itself */
 
 static double calls_least(const struct host_account *a)

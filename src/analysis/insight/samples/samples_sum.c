@@ -129,12 +129,14 @@ bool file_is_library(const char *file)
 	static const char *const begin[] = { "<string>", "<frozen", "<generated", "<eval_with_key>",
 					     "<__array_function__" };
 	/* Also where it is installed beside the program: pip --target, PYTHONPATH. */
-	static const char *const in[] = {
-		"/numpy/",           "/scipy/",            "/pandas/",      "/optax/",
-		"/torchinductor_",   "/aon_hook_",         "/jax/_src/",    "/jaxlib/",
-		"/torch/nn/",        "/torch/_",           "/torch/utils/", "/tinygrad/tensor.py",
-		"/tinygrad/engine/", "/tinygrad/runtime/", "/pyopencl/"
-	};
+	static const char *const in[] = { "/numpy/",           "/scipy/",
+					  "/pandas/",          "/optax/",
+					  "/torchinductor_",   "/aon_hook_",
+					  "/jax/_src/",        "/jaxlib/",
+					  "/torch/nn/",        "/torch/_",
+					  "/torch/utils/",     "/tinygrad/tensor.py",
+					  "/tinygrad/engine/", "/tinygrad/runtime/",
+					  "/pyopencl/" };
 
 	for (size_t i = 0; i < sizeof(begin) / sizeof(begin[0]); i++)
 		if (!strncmp(file, begin[i], strlen(begin[i])))

@@ -231,7 +231,7 @@ static int folder(const struct opts *o, const char *dir, struct json *j)
 	return rc;
 }
 
-/* A store: it has more than records of steps, and aon why reads all of it. */
+/* A store: it has more than records of steps, and aon why reads these, too. */
 static bool is_database(const char *path)
 {
 	static const char head[] = "SQLite format 3";
