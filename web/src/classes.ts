@@ -16,7 +16,7 @@ export const CLASSES: Class[] = [
 		id: 'pointwise',
 		glyph: 'P',
 		words: ['pointwise', 'elementwise', 'normalisation', 'softmax', 'reduction', 'pooling', 'embedding',
-			'index', 'layout', 'random', 'quantisation'],
+			'index', 'layout', 'random', 'quantisation', 'moe'],
 	},
 	{ id: 'comm', glyph: 'C', words: ['communication', 'comm', 'comm_exposed'] },
 	{ id: 'copy', glyph: 'Y', words: ['copy', 'memset', 'memory', 'copy_exposed'] },

@@ -10,7 +10,7 @@
 static void add_work(struct insight *in, struct insight_device *d, size_t event)
 {
 	const struct event *e = &in->t->event[event];
-	enum kclass c = event_class(in->names, in->t, event);
+	enum kclass c = insight_class(in, event);
 	struct insight_copy *copy = &d->copy[e->flags >> EVENT_COPY_SHIFT];
 
 	d->class[c].count++;

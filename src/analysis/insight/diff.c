@@ -182,7 +182,7 @@ static void add_event(struct profile *p, const struct insight *in, uint32_t e, d
 			continue;
 		r = &p->roll[by].row[name];
 		r->name = trace_text(in->t, name);
-		r->class = event_class(in->names, in->t, e);
+		r->class = insight_class(in, e);
 		r->count += 1 / n;
 		r->ns += (double)in->t->event[e].dur_ns / n;
 	}

@@ -10,7 +10,7 @@
 #include "insight/state.h"
 #include "insight/stretch.h"
 
-#define BREAKDOWN_PASSES 5u
+#define BREAKDOWN_PASSES 6u
 
 typedef int pass_fn(struct insight *in);
 
@@ -29,6 +29,7 @@ static const struct {
 	pass_fn *begin, *add, *end;
 } pass[] = {
 	{ NULL, insight_link, NULL },
+	{ NULL, insight_classes, NULL },
 	{ insight_hosts_begin, insight_hosts, NULL },
 	{ NULL, insight_samples_take, NULL },
 	{ insight_devices_begin, insight_devices, insight_devices_end },
@@ -150,10 +151,12 @@ int insight_stretch(struct insight *in, uint64_t lo_ns, uint64_t hi_ns)
 static void forget_events(struct insight *in)
 {
 	free(in->link);
+	free(in->class);
 	free(in->own_op);
 	free(in->through);
 	free(in->x->carry);
 	in->link = in->own_op = in->through = NULL;
+	in->class = NULL;
 	in->x->carry = NULL;
 	in->x->carries = in->x->carry_cap = 0;
 	for (size_t i = 0; i < SPAN_KINDS; i++) {
@@ -241,6 +244,7 @@ void insight_free(struct insight *in)
 	for (size_t i = 0; i < HOST_ROLLS; i++)
 		free(in->on_host[i].row);
 	state_free(in->x);
+	free(in->class);
 	free(in->own_op);
 	free(in->through);
 	free(in->work.row);

@@ -269,6 +269,7 @@ struct insight {
 	struct names *names;
 	uint32_t *
 		link; /* by event, + 1: of GPU work its launch, else its op; of host events what encloses them */
+	uint8_t *class;   /* by event: of GPU work its class; of ranges what operators around them do */
 	uint32_t *own_op; /* NULL, or by event, + 1: of GPU work the op that it names itself */
 	uint32_t *
 		through; /* NULL, or by event, + 1: the module that an op of the backward pass is of */
@@ -313,6 +314,13 @@ void insight_free(struct insight *in); /* NULL is allowed */
 uint32_t insight_op(const struct insight *in, uint32_t gpu_event);
 uint32_t insight_module(const struct insight *in, uint32_t event);
 bool insight_is_module(const struct insight *in, uint32_t event);
+
+/* The class of GPU work, by its name and the operator that launched it. */
+static inline enum kclass insight_class(const struct insight *in, size_t gpu_event)
+{
+	return in->class ? (enum kclass)in->class[gpu_event]
+			 : event_class(in->names, in->t, gpu_event);
+}
 
 /* The step in which it was launched, else in which it began; NULL: none. */
 const struct insight_step *insight_step_of(const struct insight *in, uint32_t gpu_event);

@@ -97,6 +97,78 @@ static int link_modules(struct insight *in, bool backward)
 	return err;
 }
 
+/* --- classes of kernels --- */
+
+static enum kclass around_class(const struct insight *in, uint32_t up)
+{
+	return up ? (enum kclass)in->class[up - 1] : CLASSES;
+}
+
+/* Annotations are the program's words, but for the framework's own of its optimizer. The engine of
+ * the backward pass also adds gradients up. */
+static enum kclass range_class(const struct insight *in, const struct event *e)
+{
+	enum kclass c = CLASSES;
+
+	if (!strncmp(trace_text(in->t, e->name), ENGINE, strlen(ENGINE)))
+		return CLASSES;
+
+	if (e->kind == EVENT_RANGE && (e->a == TRACE_OP || e->a == TRACE_DEVICE_OP))
+		return names_operator(in->names, e->name);
+	if (e->kind == EVENT_RANGE && e->a == TRACE_USER)
+		c = names_operator(in->names, e->name);
+	return c == CLASS_OPTIMIZER ? c : CLASSES;
+}
+
+/* What encloses begins earlier, and is on the same track. */
+static void class_track(struct insight *in, uint32_t track)
+{
+	const struct trace *t = in->t;
+
+	for (size_t i = t->track_first[track]; i < t->track_first[track + 1]; i++) {
+		uint32_t up = in->link[i] <= i ? in->link[i] : 0;
+
+		if (event_is_gpu(&t->event[i])) /* a collective of hosts */
+			in->class[i] = (uint8_t)event_class(in->names, t, i);
+		else
+			in->class[i] = (uint8_t)class_inside(around_class(in, up),
+							     range_class(in, &t->event[i]));
+	}
+}
+
+/* Of GPU work: the call, or the operator itself if no call was seen; a call's operator may have been
+ * found by its id. */
+static enum kclass operator_of(const struct insight *in, size_t event)
+{
+	uint32_t up = in->link[event];
+
+	if (in->own_op && in->own_op[event])
+		return around_class(in, in->own_op[event]);
+	if (up && in->t->event[up - 1].kind != EVENT_RANGE)
+		up = in->link[up - 1];
+	return around_class(in, up);
+}
+
+/* Whether work communicates, copies or computes is by its name alone. */
+int insight_classes(struct insight *in)
+{
+	const struct trace *t = in->t;
+
+	free(in->class);
+	in->class = malloc(t->events + 1);
+	if (!in->class)
+		return -ENOMEM;
+	for (uint32_t l = 0; l < t->tracks; l++)
+		if (t->track[l].device == TRACK_HOST)
+			class_track(in, l);
+	for (uint32_t l = 0; l < t->tracks; l++)
+		for (size_t i = t->track_first[l];
+		     t->track[l].device != TRACK_HOST && i < t->track_first[l + 1]; i++)
+			in->class[i] = (uint8_t)class_launched(event_class(in->names, t, i),
+							       operator_of(in, i));
+	return 0;
+}
+
 /* --- rows --- */
 
 static struct insight_host_row *row_of(struct insight *in, enum insight_host_by by, uint32_t event)

@@ -175,6 +175,7 @@ static inline bool event_ended(const struct insight *in, const struct event *e)
 
 /* --- the passes, in this order: what begins, adds a stretch, ends --- */
 int insight_link(struct insight *in);        /* link.c */
+int insight_classes(struct insight *in);     /* op.c */
 int insight_hosts_begin(struct insight *in); /* host.c */
 int insight_hosts(struct insight *in);
 int insight_samples_take(struct insight *in);  /* samples.c: before gaps are looked at */

@@ -47,7 +47,7 @@ static int count_event(struct build *b, size_t event)
 			.rank = b->in->t->file[b->file].rank,
 			.file = b->file,
 			.name = name,
-			.class = event_class(b->in->names, b->in->t, event),
+			.class = insight_class(b->in, event),
 			.min_ns = UINT64_MAX,
 		};
 		b->slot[name] = (uint32_t)(++tab->rows - b->first);
@@ -229,7 +229,7 @@ static int add_event(struct insight *in, enum insight_by by, uint32_t event)
 			.rank = in->t->file[file].rank,
 			.file = file,
 			.name = name,
-			.class = event_class(in->names, in->t, event),
+			.class = insight_class(in, event),
 			.min_ns = UINT64_MAX,
 		};
 	}

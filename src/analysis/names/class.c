@@ -13,7 +13,9 @@
 #define UNKNOWN 0xffu
 
 /* A name may be a kernel's and a call's: each meaning is kept apart. */
-enum meaning { OF_KERNEL, OF_CALL, OF_RANGE, OF_FILE, MEANINGS };
+enum meaning { OF_KERNEL, OF_OPERATOR, OF_CALL, OF_RANGE, OF_FILE, MEANINGS };
+
+#define NAME_BYTES 4096u
 
 struct names {
 	const struct trace *t; /* borrowed */
@@ -34,6 +36,11 @@ const char *const class_people[CLASSES] = {
 
 static const struct match_rule kernel_rule[] = {
 #define KERNEL(ID, words) { words, CLASS_##ID },
+#include "names/class.tbl.h"
+};
+
+static const struct match_rule operator_rule[] = {
+#define OPERATOR(ID, words) { words, CLASS_##ID },
 #include "names/class.tbl.h"
 };
 
@@ -60,6 +67,7 @@ static const struct {
 	uint8_t or_else;
 } table[MEANINGS] = {
 	[OF_KERNEL] = { kernel_rule, LEN(kernel_rule), CLASS_OTHER },
+	[OF_OPERATOR] = { operator_rule, LEN(operator_rule), CLASSES },
 	[OF_CALL] = { call_rule, LEN(call_rule), CALL_OTHER },
 	[OF_RANGE] = { range_rule, LEN(range_rule), RANGE_OTHER },
 	[OF_FILE] = { file_rule, LEN(file_rule), RANGE_OTHER },
@@ -111,6 +119,139 @@ static bool widen(struct names *n, enum meaning of)
 	memset(n->known[of] + had, UNKNOWN, n->room[of] - had);
 	return true;
 }
+
+/* --- kernels --- */
+
+/* "void ns::f<A, B>(int)": the name before the arguments of its template and its parameters to `own`;
+ * the names inside the template's arguments without their namespaces, as these are of types only, to
+ * `args`, separated by blanks. */
+struct parts {
+	char own[NAME_BYTES], args[NAME_BYTES];
+	size_t owns, argss;
+};
+
+static bool is_word(char c)
+{
+	return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	       (c >= 'A' && c <= 'Z');
+}
+
+static void split(struct parts *p, const char *s, size_t len)
+{
+	static const char none[] = "(anonymous namespace)";
+	size_t depth = 0, word = 0;
+	bool over = false;
+
+	p->owns = p->argss = 0;
+	len = len < NAME_BYTES - 1 ? len : NAME_BYTES - 1;
+	for (size_t i = 0; i < len; i++) {
+		if (len - i >= sizeof(none) - 1 && !memcmp(s + i, none, sizeof(none) - 1)) {
+			i += sizeof(none) - 2;
+			word = i + 1;
+			continue;
+		}
+		if (s[i] == '(' && !depth)
+			over = true; /* parameters, or a lambda of the function */
+		depth += s[i] == '<' || s[i] == '(' || s[i] == '{';
+		if (depth == 0 && !over) {
+			p->own[p->owns++] = s[i];
+			word = i + 1;
+		} else if (is_word(s[i]) && i + 1 < len) {
+			/* a word goes on */
+		} else {
+			size_t end = is_word(s[i]) ? i + 1 : i;
+
+			/* "ns::" is dropped. */
+			if (end > word && !over && !(s[i] == ':' && i + 1 < len && s[i + 1] == ':')) {
+				memcpy(p->args + p->argss, s + word, end - word);
+				p->argss += end - word;
+				p->args[p->argss++] = ' ';
+			}
+			word = i + 1;
+		}
+		if ((s[i] == '>' || s[i] == ')' || s[i] == '}') && depth)
+			depth--;
+	}
+}
+
+/* Of an elementwise kernel, the function that it applies may say more; not that it multiplies or sums. */
+static bool refines(uint8_t class)
+{
+	return class == CLASS_LAYOUT || class == CLASS_RANDOM || class == CLASS_QUANT ||
+	       class == CLASS_OPTIMIZER || class == CLASS_SOFTMAX || class == CLASS_NORM ||
+	       class == CLASS_POOL || class == CLASS_EMBEDDING;
+}
+
+static bool starts(const char *s, size_t len, const char *with)
+{
+	return len >= strlen(with) && !memcmp(s, with, strlen(with));
+}
+
+/* Inductor lists in a name all that was fused; what is reduced is its core. */
+static uint8_t inductor_of(uint8_t class)
+{
+	return class == CLASS_NORM || class == CLASS_SOFTMAX ? class : CLASS_REDUCTION;
+}
+
+static uint8_t kernel_of(const struct names *n, const char *s, size_t len)
+{
+	const struct match *m = n->match[OF_KERNEL];
+	struct parts p;
+	uint8_t own, arg;
+
+	split(&p, s, len);
+	own = match_find(m, p.own, p.owns, CLASSES);
+	if (starts(s, len, "triton_red_") || starts(s, len, "triton_per_"))
+		return inductor_of(own);
+	if (own != CLASSES && own != CLASS_ELEMENTWISE && own != CLASS_OTHER)
+		return own;
+	arg = p.argss ? match_find(m, p.args, p.argss, CLASSES) : CLASSES;
+	if (own == CLASS_ELEMENTWISE)
+		return refines(arg) ? arg : own;
+	return arg == CLASSES ? CLASS_OTHER : arg;
+}
+
+/* --- operators --- */
+
+/* All that such an operator launches is of its kind, whatever else it calls. */
+static bool is_whole(enum kclass c)
+{
+	return c == CLASS_OPTIMIZER || c == CLASS_ATTENTION || c == CLASS_CONV || c == CLASS_NORM ||
+	       c == CLASS_SOFTMAX || c == CLASS_EMBEDDING || c == CLASS_POOL || c == CLASS_FFT;
+}
+
+enum kclass class_inside(enum kclass outer, enum kclass inner)
+{
+	return inner == CLASSES || is_whole(outer) ? outer : inner;
+}
+
+enum kclass class_launched(enum kclass k, enum kclass o)
+{
+	bool encloses = o == CLASS_CONV || o == CLASS_ATTENTION || o == CLASS_OPTIMIZER;
+
+	switch (k) {
+	case CLASS_OTHER:
+		return o == CLASSES ? k : o;
+	case CLASS_GEMM:
+	case CLASS_SOFTMAX:
+	case CLASS_NORM:
+		return encloses ? o : k;
+	case CLASS_LAYOUT:
+		return o == CLASS_CONV || o == CLASS_OPTIMIZER ? o : k;
+	case CLASS_ELEMENTWISE:
+		return is_whole(o) || o == CLASS_LAYOUT || o == CLASS_RANDOM || o == CLASS_QUANT ||
+				       o == CLASS_MOE
+			       ? o
+			       : k;
+	case CLASS_REDUCTION:
+	case CLASS_INDEX:
+		return is_whole(o) || o == CLASS_GEMM || o == CLASS_MOE ? o : k;
+	default:
+		return k;
+	}
+}
+
+/* --- ranges --- */
 
 /* What makes a loader is no batch. */
 static bool is_maker(const char *text, size_t len)
@@ -165,8 +306,12 @@ static uint8_t find(struct names *n, enum meaning of, uint32_t name)
 	if (name < n->room[of] && n->known[of][name] != UNKNOWN)
 		return n->known[of][name];
 	text = &n->t->name[name];
-	is = of == OF_RANGE ? range_of(n, text->s, text->len)
-			    : match_find(n->match[of], text->s, text->len, table[of].or_else);
+	if (of == OF_RANGE)
+		is = range_of(n, text->s, text->len);
+	else if (of == OF_KERNEL)
+		is = kernel_of(n, text->s, text->len);
+	else
+		is = match_find(n->match[of], text->s, text->len, table[of].or_else);
 	if (name < n->room[of] || widen(n, of))
 		n->known[of][name] = is;
 	return is;
@@ -175,6 +320,11 @@ static uint8_t find(struct names *n, enum meaning of, uint32_t name)
 enum kclass names_kernel(struct names *n, uint32_t name)
 {
 	return find(n, OF_KERNEL, name);
+}
+
+enum kclass names_operator(struct names *n, uint32_t name)
+{
+	return find(n, OF_OPERATOR, name);
 }
 
 enum call names_call(struct names *n, uint32_t name)
@@ -189,7 +339,7 @@ enum range_kind names_range(struct names *n, uint32_t name)
 
 enum kclass names_kernel_text(const struct names *n, const char *name)
 {
-	return match_find(n->match[OF_KERNEL], name, strlen(name), CLASS_OTHER);
+	return kernel_of(n, name, strlen(name));
 }
 
 enum kclass names_work_text(const struct names *n, uint32_t kind, const char *name)

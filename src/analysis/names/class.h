@@ -48,7 +48,15 @@ struct names;
 int names_new(struct names **out, const struct trace *t);
 void names_free(struct names *n);
 
+/* By the kernel's own name; what stands in its template's arguments counts only where that says
+ * nothing. */
 enum kclass names_kernel(struct names *n, uint32_t name);
+/* Of an operator or an annotation of the framework; CLASSES: it says nothing. */
+enum kclass names_operator(struct names *n, uint32_t name);
+/* The class of an operator inside another one; CLASSES: none. */
+enum kclass class_inside(enum kclass outer, enum kclass inner);
+/* The class of a kernel that an operator launched; CLASSES: none did. */
+enum kclass class_launched(enum kclass kernel, enum kclass operator);
 enum call names_call(struct names *n, uint32_t name);
 enum range_kind names_range(struct names *n, uint32_t name);
 /* Of no trace: */

@@ -231,8 +231,30 @@ static inline uint32_t trace_op_shapes(const struct event *e)
 	return (uint32_t)(e->b >> 33);
 }
 
-/* b of a stored range of an import: enum trace_range below, the name of an operator's shapes above. */
-#define TRACE_STORED_SHAPES 8u
+/* b of a stored range of an import: enum trace_range, the name of an operator's shapes (0: none, or too
+ * large a number), then what trace_op() has of its sequence number. */
+#define TRACE_STORED_SHAPES   8u
+#define TRACE_STORED_SEQUENCE 32u
+
+static inline uint64_t trace_op_store(const struct event *e, uint32_t shapes)
+{
+	bool fits = shapes < 1u << (TRACE_STORED_SEQUENCE - TRACE_STORED_SHAPES);
+
+	return (e->a & 0xffu) | (uint64_t)(fits ? shapes : 0) << TRACE_STORED_SHAPES |
+	       (e->a == TRACE_OP ? e->b << TRACE_STORED_SEQUENCE : 0);
+}
+
+static inline uint32_t trace_op_stored_shapes(uint64_t b)
+{
+	return (uint32_t)b >> TRACE_STORED_SHAPES;
+}
+
+static inline uint64_t trace_op_stored(uint64_t b, uint32_t shapes)
+{
+	uint32_t is = (uint32_t)(b >> TRACE_STORED_SEQUENCE);
+
+	return trace_op(is & 1, is >> 1, shapes);
+}
 
 static inline uint32_t trace_external(const struct event *e)
 {

@@ -335,10 +335,10 @@ int from_events(void *arg, uint32_t process, const struct event_columns *c)
 		if (!own->imported)
 			own_event(s, &e);
 		else if (e.kind == EVENT_RANGE) {
-			uint32_t shapes = (uint32_t)(e.b >> TRACE_STORED_SHAPES);
+			uint32_t shapes = trace_op_stored_shapes(e.b);
 
 			e.a = e.b & ((1u << TRACE_STORED_SHAPES) - 1);
-			e.b = shapes ? trace_op(false, 0, ids_get(&s->name, shapes, 0)) : 0;
+			e.b = trace_op_stored(e.b, shapes ? ids_get(&s->name, shapes, 0) : 0);
 		}
 		err = err ? err : trace_add(s->t, &e, own->comm);
 		own->comm = 0;

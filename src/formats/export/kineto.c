@@ -174,7 +174,12 @@ static void put_args(struct walk *w, const struct event *e, const struct trace_t
 	if (e->kind == EVENT_COLLECTIVE) {
 		/* Kineto's words have no key for these of NCCL's plugin. */
 		json_u64(j, "bytes", e->a);
-		json_u64(j, "sequence", e->b);
+		if (!w->t->event_comm || !w->t->event_comm[e - w->t->event])
+			json_u64(j, "Seq", e->b);
+	}
+	if (e->kind == EVENT_RANGE && e->a == TRACE_OP && trace_op_sequence(e)) {
+		json_u64(j, "Sequence number", trace_op_sequence(e));
+		json_u64(j, "Fwd thread id", trace_op_backward(e));
 	}
 	put_comm(w, e);
 	json_close(j);
@@ -182,13 +187,26 @@ static void put_args(struct walk *w, const struct event *e, const struct trace_t
 
 /* --- rows --- */
 
+/* Readers know a step by its name alone, whatever the program calls it. Of unsampled steps the work
+ * is not there: they must not count. */
+static const char *row_name(const struct walk *w, const struct event *e, char *room, size_t cap)
+{
+	struct event step = *e;
+
+	if (e->kind == EVENT_STEP && e->flags & EVENT_UNSAMPLED)
+		return "step, unsampled";
+	if (e->kind == EVENT_STEP)
+		step.name = 0;
+	return walk_event_name(w, &step, room, cap);
+}
+
 static void complete(struct walk *w, const struct event *e, const struct trace_track *l)
 {
 	char room[64];
 
 	begin_row(w, "X");
 	json_str(&w->j, "cat", category(w, e, l->device != TRACK_HOST));
-	json_str(&w->j, "name", walk_event_name(w, e, room, sizeof(room)));
+	json_str(&w->j, "name", row_name(w, e, room, sizeof(room)));
 	put_place(w, l);
 	put_us(&w->j, "ts", e->start_ns);
 	put_us(&w->j, "dur", e->dur_ns);

@@ -342,12 +342,12 @@ static int on_host(struct kineto_in *k, const struct key *cat, struct event *e)
 	e->corr = number32(r, F_EXTERNAL);
 	if ((what == W_OP || what == W_USER) && import_step(name.s, name.len, &e->a)) {
 		e->kind = EVENT_STEP;
-	} else if (kineto_has(r, F_DIMS) &&
-		   (what == W_OP || (name.len > 5 && !memcmp(name.s, "nccl:", 5)))) {
+	} else if (what == W_OP || (name.len > 5 && !memcmp(name.s, "nccl:", 5))) {
 		uint32_t shapes = 0;
 
-		err = kineto_shapes(k, &shapes);
-		e->b = trace_op(false, 0, shapes);
+		err = kineto_has(r, F_DIMS) ? kineto_shapes(k, &shapes) : 0;
+		/* Only of the backward pass the forward thread is told. */
+		e->b = trace_op(number(r, F_FORWARD), number32(r, F_OP_SEQUENCE), shapes);
 	}
 	return err;
 }

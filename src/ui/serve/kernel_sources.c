@@ -62,7 +62,7 @@ int fill_insight(struct krows *rs, const struct insight *in, enum insight_by by,
 		if (!r)
 			return -ENOMEM;
 		/* The class of an op is the class of its longest kernel. */
-		class = event_class(in->names, t, i);
+		class = insight_class(in, i);
 		if (!r->calls || e->dur_ns > r->max || (e->dur_ns == r->max && class < r->class))
 			r->class = class;
 		err = krow_add(r, e->dur_ns,

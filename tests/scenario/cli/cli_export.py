@@ -41,7 +41,8 @@ def hand_made():
         {"ph": "M", "name": "process_name", "pid": 77, "tid": 0, "ts": 0, "args": {"name": "py;thon"}},
         row("user_annotation", "ProfilerStep#3", 77, 77, 1000, 900.5),
         row("cpu_op", "aten::mm", 77, 77, 1010.001, 100, **{"External id": 5}),
-        row("cpu_op", "aten::inner", 77, 77, 1020, 50),
+        row("cpu_op", "aten::inner", 77, 77, 1020, 50, **{"Sequence number": 31, "Fwd thread id": 0}),
+        row("cpu_op", "InnerBackward0", 77, 77, 1600, 5, **{"Sequence number": 31, "Fwd thread id": 1}),
         row("cuda_runtime", "cudaLaunchKernel", 77, 77, 1030, 5, correlation=9),
         row("cuda_runtime", "cudaMemcpyAsync", 77, 77, 1200, 5, correlation=10),
         row("cuda_runtime", "cudaDeviceSynchronize", 77, 77, 1300, 50),
@@ -323,6 +324,43 @@ def ways(place):
     ok(not [f for f in os.listdir(place.path) if f.endswith(".part")], "nothing is left half done")
 
 
+def told(path):
+    """What a reader joins by: steps, sequence numbers, correlation ids, each with its times in ns."""
+    out = collections.Counter()
+    for r in json.loads(path.read_text(), parse_float=str)["traceEvents"]:
+        a = r.get("args", {})
+        if r["ph"] != "X":
+            continue
+        when = (ns(r["ts"]), ns(r["dur"]))
+        if r["name"].startswith("ProfilerStep#"):
+            out["step", r["name"], *when] += 1
+        for key in ("Seq", "Sequence number", "Fwd thread id", "correlation"):
+            if a.get(key):
+                out[key, a[key], a.get("Process Group Name", "")[:100], *when] += 1  # a store cuts names
+    return out
+
+
+def round_trip(place):
+    """A store that no trace was imported into: what joins its rows is in the file, and comes back."""
+    db = place.path / "job.db"
+    aon(place, "sim", "--layout", "dp=2", "--steps", "5", "-o", db)
+    export(place, db, "-f", "kineto", "-o", f"{place.path}/once/", text="a simulated store as Kineto")
+    export(place, f"{place.path}/once/", "-f", "kineto", "-o", f"{place.path}/twice/", text="and again")
+    steps = json.loads(aon(place, "report", "--json", db).stdout)["steps"]
+    for rank in (0, 1):
+        once, twice = (told(place.path / d / f"rank-{rank}.json") for d in ("once", "twice"))
+        want = {("step", f"ProfilerStep#{s['step']}", s["start_ns"], s["dur_ns"]) for s in steps if s.get("rank", rank) == rank}
+        got = {k for k in once if k[0] == "step"}
+        ok(got == want and len(got) == 5, f"rank {rank}: its steps, to the nanosecond", (sorted(got)[:2], sorted(want)[:2]))
+        kinds = collections.Counter(k[0] for k in once)
+        ok(once == twice and kinds["Seq"] > 5 and kinds["correlation"] > 50, f"rank {rank}: and all that joins its rows", kinds)
+    hand, via = place.path / "hand.json", place.path / "hand.db"
+    aon(place, "import", hand, "-o", via)
+    export(place, via, "-o", place.path / "via.json")
+    a, b = told(hand), told(place.path / "via.json")
+    ok(a == b and sum(k[0] == "Sequence number" for k in a) == 2, "operators keep their sequence numbers in a store", (a - b, b - a))
+
+
 def stores(place):
     """From a program's own store, and through one."""
     db = place.path / "own.db"
@@ -468,6 +506,7 @@ with Place() as place_:
     by_hand(place_)
     ways(place_)
     stores(place_)
+    round_trip(place_)
     real(place_)
     others(place_)
 done()

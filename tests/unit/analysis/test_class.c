@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What names mean: a row for each rule of class.tbl.h that a real name has met. */
+#include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "names/class.h"
@@ -54,10 +56,45 @@ static const struct {
 	{ CLASS_COMM,        "two_shot_all_reduce_kernel<c10::BFloat16>" },
 	{ CLASS_COMM,        "void flashinfer::trtllm_moe_allreduce_fusion" },
 	{ CLASS_COMM,        "void mscclpp::allgather8" },
+	/* The own name decides, not the types and functions in its template's arguments. */
+	{ CLASS_MOE,         "void vllm::moe::topkGating<8, 32, cutlass::bfloat16_t, cutlass::gemm::GemmShape<8, 8> >(float const*)" },
+	{ CLASS_MOE,         "void moe_align_block_size_kernel<int>(int*)" },
+	{ CLASS_GEMM,        "fused_moe_kernel" },
+	{ CLASS_OTHER,       "void mixer<cutlass::bfloat16_t, cutlass::layout::RowMajor>(float*)" },
+	{ CLASS_LAYOUT,      "void vllm::concat_and_cache_mla_kernel<__nv_bfloat16, unsigned char>(float*)" },
+	{ CLASS_LAYOUT,      "void at::native::elementwise_kernel<128, 2, at::native::gpu_kernel_impl<at::native::(anonymous namespace)::direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#2}> >(int)" },
+	{ CLASS_ELEMENTWISE, "void at::native::vectorized_elementwise_kernel<4, at::native::where_kernel_impl(at::TensorIterator&)::{lambda()#1}>(int)" },
+	{ CLASS_ATTENTION,   "void cutlass::device_kernel<flash::FlashAttnFwdSm90<flash::CollectiveMainloopFwdSm90<cutlass::bfloat16_t> > >(int)" },
+	{ CLASS_ATTENTION,   "void ck_tile::kentry<256, 1, ck_tile::FmhaFwdKernel<ck_tile::BlockFmhaPipeline> >(int)" },
+	{ CLASS_CONV,        "void cutlass::Kernel2<cutlass::conv::kernel::ImplicitGemmConvolution<cutlass::half_t> >(int)" },
+	{ CLASS_GEMM,        "void cutlass::device_kernel<cutlass::gemm::kernel::GemmUniversal<cute::tuple<int> > >(int)" },
+	{ CLASS_REDUCTION,   "triton_red_fused_add_embedding_sum_4" },
+	{ CLASS_COMM,        "void internode_ll::dispatch<false, 4>(int*)" },
 	{ CLASS_OTHER,       "at::cuda::(anonymous namespace)::spin_kernel(long)" },
 	{ CLASS_OTHER,       "void clover::par_ranged2d_kernel<PdV_kernel(bool, int)>" },
 	{ CLASS_OTHER,       "" },
 	/* clang-format on */
+};
+
+/* What an operator launches, with the operators around it, outermost first. */
+static const struct {
+	enum kclass want;
+	const char *operators, *name;
+} launched[] = {
+	/* clang-format off */
+	{ CLASS_CONV,        "aten::conv2d|aten::convolution|aten::cudnn_convolution", "volta_sgemm_128x32_nt" },
+	{ CLASS_CONV,        "aten::convolution|aten::cudnn_convolution", "void cudnn::ops::nchwToNhwcKernel<float, float>(int)" },
+	{ CLASS_GEMM,        "aten::linear|aten::addmm", "ampere_sgemm_128x32_tn" },
+	{ CLASS_GEMM,        "aten::mm", "a kernel that nobody knows" },
+	{ CLASS_ATTENTION,   "aten::scaled_dot_product_attention|aten::_scaled_dot_product_attention_math|aten::bmm", "ampere_sgemm_128x32_tn" },
+	{ CLASS_OPTIMIZER,   "Optimizer.step#AdamW.step|aten::addcmul_", "void at::native::vectorized_elementwise_kernel<4, at::native::AddFunctor<float> >(int)" },
+	{ CLASS_LAYOUT,      "aten::linear|aten::addmm", "void at::native::unrolled_elementwise_kernel<at::native::direct_copy_kernel_cuda(at::TensorIteratorBase&)::{lambda()#2}>(int)" },
+	{ CLASS_LAYOUT,      "aten::contiguous|aten::clone|aten::copy_", "void at::native::elementwise_kernel<128, 4>(int)" },
+	{ CLASS_COMM,        "aten::convolution", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)" },
+	{ CLASS_GEMM,        "my_ops::forward_block", "ampere_sgemm_128x32_tn" },
+	/* clang-format on */
+#define DRAWN(ID, operators, name) { CLASS_##ID, operators, name },
+#include "class_drawn.tbl.h"
 };
 
 static const struct {
@@ -109,6 +146,43 @@ static void check_rules(void)
 	match_free(m);
 }
 
+/* The n-th text of a list that '|' separates; false: there are fewer. */
+static bool nth_text(const char *list, size_t n, char *out, size_t cap)
+{
+	for (; n && list; n--) {
+		list = strchr(list, '|');
+		list = list ? list + 1 : NULL;
+	}
+	if (!list || !*list)
+		return false;
+	snprintf(out, cap, "%.*s", (int)strcspn(list, "|"), list);
+	return true;
+}
+
+static void check_launched(void)
+{
+	for (size_t i = 0; i < T_LEN(launched); i++) {
+		enum kclass op = CLASSES, got;
+		struct names *n;
+		struct trace *t;
+		uint32_t id, kernel;
+		char text[300];
+
+		trace_new(&t);
+		trace_name(t, launched[i].name, strlen(launched[i].name), &kernel);
+		names_new(&n, t);
+		for (size_t k = 0; nth_text(launched[i].operators, k, text, sizeof(text)); k++) {
+			trace_name(t, text, strlen(text), &id);
+			op = class_inside(op, names_operator(n, id));
+		}
+		got = class_launched(names_kernel(n, kernel), op);
+		T_OK(got == launched[i].want, "%.40s of %.60s is %s, not %s", launched[i].name,
+		     launched[i].operators, class_word[launched[i].want], class_word[got]);
+		names_free(n);
+		trace_free(t);
+	}
+}
+
 int main(void)
 {
 	struct trace *t;
@@ -116,6 +190,7 @@ int main(void)
 	uint32_t id;
 
 	check_rules();
+	check_launched();
 	trace_new(&t);
 	for (size_t i = 0; i < T_LEN(kernels); i++)
 		trace_name(t, kernels[i].name, strlen(kernels[i].name), &id);

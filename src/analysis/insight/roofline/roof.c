@@ -124,7 +124,7 @@ static int add_event(struct insight *in, size_t event)
 	r = row_of(in, e, op);
 	if (!r)
 		return -ENOMEM;
-	r->class = event_class(in->names, in->t, event);
+	r->class = insight_class(in, event);
 	r->count++;
 	r->total_ns += e->dur_ns;
 	return 0;

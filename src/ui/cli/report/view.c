@@ -59,7 +59,7 @@ int view_open(struct view *v, const struct opts *o, enum view_by by)
 	if (rc != CLI_OK)
 		return rc;
 	out_init(&v->out, stdout, o);
-	rc = swept ? inputs_sweep(&v->t, &v->in, o, by == VIEW_STREAM) : INPUTS_LOAD;
+	rc = swept ? inputs_sweep(&v->t, &v->in, o, by != VIEW_RANK) : INPUTS_LOAD;
 	if (rc == INPUTS_LOAD && by != VIEW_EVENTS)
 		rc = inputs_stretches(&v->t, &v->in, o);
 	if (rc != INPUTS_LOAD && (rc != CLI_OK || less))

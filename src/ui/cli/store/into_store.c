@@ -199,7 +199,7 @@ static int put_event(struct into_store *s, const struct event *e)
 		    trace_op_shapes(e))
 			err = name_of(s, trace_op_shapes(e), &shapes);
 		/* a of a stored range says that it was started, not pushed */
-		to.b = e->a | (uint64_t)shapes << TRACE_STORED_SHAPES;
+		to.b = trace_op_store(e, shapes);
 		to.a = 0;
 	}
 	if (!err && (process != s->run_process || s->runs == RUN))
