@@ -67,47 +67,97 @@ static bool in_window(const struct profile_of *of, const struct insight_step *s)
 	return is_of(of, s->rank) && s->number >= of->first && s->number <= of->last;
 }
 
-/* The clipped breakdowns of the steps, or the devices' whole ones. */
-static void add_phases(struct profile *p, const struct insight *in, const struct profile_of *of,
-		       double *idle, double *compute)
+/* Idle causes that the account has, too; what else it has is IDLE_OTHER. */
+static const enum account_cause idle_account[IDLE_CAUSES] = {
+	[IDLE_INPUT] = ACCOUNT_INPUT,           [IDLE_SYNC] = ACCOUNT_SYNC,
+	[IDLE_HOST] = ACCOUNT_HOST,             [IDLE_LAUNCH] = ACCOUNT_LAUNCH,
+	[IDLE_DEPENDENCY] = ACCOUNT_DEPENDENCY, [IDLE_OTHER] = ACCOUNT_UNKNOWN,
+	[IDLE_COMPILE] = ACCOUNT_COMPILE,       [IDLE_CHECKPOINT] = ACCOUNT_CHECKPOINT,
+	[IDLE_GC] = ACCOUNT_GC,                 [IDLE_ALLOC] = ACCOUNT_ALLOC,
+	[IDLE_CAPTURE] = ACCOUNT_CAPTURE,       [IDLE_WARM_UP] = ACCOUNT_WARM_UP,
+	[IDLE_PROFILER] = ACCOUNT_PROFILER,
+};
+
+static void add_idle(struct profile *p, const struct time_account *a)
+{
+	uint64_t named = 0, all = 0;
+
+	for (size_t c = ACCOUNT_IDLE; c < ACCOUNT_CAUSES; c++)
+		all += a->ns[c];
+	for (size_t k = 0; k < IDLE_CAUSES; k++) {
+		p->part_ns[PART_IDLE + k] += (double)a->ns[idle_account[k]];
+		named += a->ns[idle_account[k]];
+	}
+	p->part_ns[PART_IDLE + IDLE_OTHER] += (double)(all - named);
+}
+
+/* All of a run: what `aon why` and reports say. */
+static void add_accounts(struct profile *p, const struct insight *in, const struct profile_of *of,
+			 double *compute)
+{
+	double base = 0, n = 0;
+
+	for (size_t i = 0; i < in->devices; i++) {
+		const struct time_account *a = &in->device[i].account;
+
+		if (!is_of(of, in->device[i].rank))
+			continue;
+		base += (double)a->base_ns;
+		n += p->steps ? (double)a->steps : 1;
+		*compute += (double)a->ns[ACCOUNT_COMPUTE];
+		p->part_ns[PART_COMM_EXPOSED] += (double)(a->ns[ACCOUNT_COMM_SEND] +
+							  a->ns[ACCOUNT_COMM_WAIT] +
+							  a->ns[ACCOUNT_COMM]);
+		p->part_ns[PART_COPY_EXPOSED] += (double)a->ns[ACCOUNT_COPY];
+		for (size_t c = 0; c < ACCOUNT_IDLE; c++)
+			p->busy_ns += (double)a->ns[c];
+		add_idle(p, a);
+	}
+	n = n > 0 ? n : 1;
+	p->step_ns = base / n;
+	p->busy_ns /= n;
+	*compute /= n;
+	for (size_t i = PART_COMM_EXPOSED; i < PROFILE_PARTS; i++)
+		p->part_ns[i] /= n;
+}
+
+static void count_steps(struct profile *p, const struct insight *in, const struct profile_of *of)
 {
 	double sum = 0, squares = 0, n;
+
+	for (size_t i = 0; i < in->steps; i++) {
+		if (!in_window(of, &in->step[i]))
+			continue;
+		p->steps++;
+		sum += (double)in->step[i].dur_ns;
+		squares += (double)in->step[i].dur_ns * (double)in->step[i].dur_ns;
+	}
+	n = (double)p->steps;
+	p->step_ns = n > 0 ? sum / n : 0;
+	if (p->steps > 1)
+		p->sd_ns = sqrt(fmax(0, (squares - sum * sum / n) / (n - 1)));
+}
+
+/* The clipped breakdowns of a window of steps. */
+static void add_window(struct profile *p, const struct insight *in, const struct profile_of *of,
+		       double *idle, double *compute)
+{
+	double n = p->steps ? (double)p->steps : 1;
 
 	for (size_t i = 0; i < in->steps; i++) {
 		const struct insight_step *s = &in->step[i];
 
 		if (!in_window(of, s))
 			continue;
-		p->steps++;
-		sum += (double)s->dur_ns;
-		squares += (double)s->dur_ns * (double)s->dur_ns;
-		p->busy_ns += (double)s->b.busy_ns;
-		*compute += (double)s->b.compute_ns;
-		p->part_ns[PART_COMM_EXPOSED] += (double)s->b.exposed_comm_ns;
-		p->part_ns[PART_COPY_EXPOSED] += (double)s->b.exposed_copy_ns;
-		*idle += (double)s->dur_ns - (double)s->b.busy_ns;
+		p->busy_ns += (double)s->b.busy_ns / n;
+		*compute += (double)s->b.compute_ns / n;
+		p->part_ns[PART_COMM_EXPOSED] += (double)s->b.exposed_comm_ns / n;
+		p->part_ns[PART_COPY_EXPOSED] += (double)s->b.exposed_copy_ns / n;
+		*idle += ((double)s->dur_ns - (double)s->b.busy_ns) / n;
 	}
-	for (size_t i = 0; !p->steps && i < in->devices; i++) {
-		const struct breakdown *b = &in->device[i].b;
-
-		if (!is_of(of, in->device[i].rank))
-			continue;
-		sum += (double)b->span_ns;
-		p->busy_ns += (double)b->busy_ns;
-		*compute += (double)b->compute_ns;
-		p->part_ns[PART_COMM_EXPOSED] += (double)b->exposed_comm_ns;
-		p->part_ns[PART_COPY_EXPOSED] += (double)b->exposed_copy_ns;
-		*idle += (double)b->idle_ns;
-	}
-	n = p->steps ? (double)p->steps : p->devices ? (double)p->devices : 1;
-	p->step_ns = sum / n;
-	if (p->steps > 1)
-		p->sd_ns = sqrt(fmax(0, (squares - sum * sum / n) / (n - 1)));
-	p->busy_ns /= n;
-	p->part_ns[PART_COMM_EXPOSED] /= n;
-	p->part_ns[PART_COPY_EXPOSED] /= n;
-	*idle /= n;
-	*compute /= n;
+	for (size_t i = 0; i < in->devices; i++)
+		if (is_of(of, in->device[i].rank))
+			add_idle(p, &in->device[i].account);
 }
 
 /* `total` shared out to part[0..n) in the proportion that they have. */
@@ -227,9 +277,14 @@ static void add_tables(struct profile *p, const struct insight *in, const struct
 	}
 }
 
+static bool is_all(const struct profile_of *of)
+{
+	return of->first == 0 && of->last == UINT64_MAX;
+}
+
 static int add_rows(struct profile *p, const struct insight *in, const struct profile_of *of)
 {
-	bool all = of->first == 0 && of->last == UINT64_MAX;
+	bool all = is_all(of);
 	struct span *span = calloc(in->steps + 1, sizeof(*span));
 	size_t spans;
 	int err = span ? 0 : -ENOMEM;
@@ -288,15 +343,18 @@ int profile_init(struct profile *p, const struct insight *in, const struct findi
 		p->devices++;
 		p->ranks += d->rank != last;
 		last = d->rank;
-		for (size_t k = 0; k < IDLE_CAUSES; k++)
-			p->part_ns[PART_IDLE + k] += (double)d->idle_ns[k];
 	}
 	if (p->gpu && !*p->gpu)
 		p->gpu = NULL;
-	add_phases(p, in, &of, &idle, &compute);
+	count_steps(p, in, &of);
+	if (is_all(&of) && p->devices)
+		add_accounts(p, in, &of, &compute);
+	else
+		add_window(p, in, &of, &idle, &compute);
 	err = add_rows(p, in, &of);
 	share_out(p->part_ns, CLASSES, compute, CLASS_OTHER);
-	share_out(p->part_ns + PART_IDLE, IDLE_CAUSES, idle, IDLE_OTHER);
+	if (!is_all(&of))
+		share_out(p->part_ns + PART_IDLE, IDLE_CAUSES, idle, IDLE_OTHER);
 	return err;
 }
 
@@ -386,6 +444,96 @@ static void comparable(struct diff *d)
 			 100 * d->likeness);
 }
 
+/* --- the same work --- */
+
+struct amount {
+	double ratio, weight; /* of b's calls to a's; their time */
+};
+
+static int by_ratio(const void *a, const void *b)
+{
+	const struct amount *x = a, *y = b;
+
+	return (x->ratio > y->ratio) - (x->ratio < y->ratio);
+}
+
+/* Half of the weight lies below it: what is done once in a run does not count for what is repeated. */
+static double median(struct amount *v, size_t n, double weight)
+{
+	double sum = 0;
+
+	qsort(v, n, sizeof(*v), by_ratio);
+	for (size_t i = 0; i < n; i++) {
+		sum += v[i].weight;
+		if (2 * sum >= weight)
+			return v[i].ratio;
+	}
+	return 1;
+}
+
+static int count_work(struct diff *d, enum insight_by by)
+{
+	const struct profile_table *a = &d->a->roll[by], *b = &d->b->roll[by];
+	struct amount *v = calloc(a->rows + 1, sizeof(*v));
+	double all = 0, common = 0;
+	size_t n = 0, k = 0;
+
+	if (!v)
+		return -ENOMEM;
+	for (size_t i = 0; i < b->rows; i++)
+		all += b->row[i].ns;
+	for (size_t i = 0; i < a->rows; i++) {
+		const struct profile_row *x = &a->row[i], *y;
+
+		all += x->ns;
+		while (k < b->rows && strcmp(b->row[k].name, x->name) < 0)
+			k++;
+		y = k < b->rows && !strcmp(b->row[k].name, x->name) ? &b->row[k] : NULL;
+		if (!y || !(x->count > 0) || !(y->count > 0))
+			continue;
+		/* By the work, not by how long it took: slow calls do not count more in one run. */
+		v[n++] = (struct amount){ y->count / x->count, x->ns + y->ns };
+		common += x->ns + y->ns;
+	}
+	if (n && common / all > d->work_share) {
+		d->work_share = common / all;
+		d->work_by = by;
+		d->work_names = n;
+		d->work = median(v, n, common);
+	}
+	free(v);
+	return 0;
+}
+
+static void scale(struct profile *p, double by)
+{
+	p->step_ns /= by;
+	p->busy_ns /= by;
+	for (size_t i = 0; i < PROFILE_PARTS; i++)
+		p->part_ns[i] /= by;
+	for (enum insight_by k = 0; k < ROLLS; k++)
+		for (size_t i = 0; i < p->roll[k].rows; i++) {
+			p->roll[k].row[i].ns /= by;
+			p->roll[k].row[i].count /= by;
+		}
+}
+
+/* Operators count where kernels have other names, as another library or GPU has. */
+static int same_work(struct diff *d)
+{
+	int err;
+
+	d->work = 1;
+	if (d->a->steps || d->b->steps)
+		return 0;
+	err = count_work(d, ROLL_KERNEL);
+	if (!err && d->work_share < LIKENESS_LEAST)
+		err = count_work(d, ROLL_OP);
+	if (!err)
+		scale(d->b, d->work);
+	return err;
+}
+
 static int by_change(const void *a, const void *b)
 {
 	const struct diff_row *x = a, *y = b;
@@ -431,6 +579,9 @@ int diff_init(struct diff *d, struct profile *a, struct profile *b)
 	memset(d, 0, sizeof(*d));
 	d->a = a;
 	d->b = b;
+	err = same_work(d);
+	if (err < 0)
+		return err;
 	d->delta_ns = b->step_ns - a->step_ns;
 	interval(d);
 	compare_parts(d);

@@ -2,8 +2,12 @@
 /*
  * diff.h - two runs, ranks or windows of steps side by side. Pure.
  *
- * A profile splits the mean step (or, without steps, the mean span of a GPU) into parts that sum to
- * it: compute by class, exposed communication and copies, idle time by cause.
+ * A profile splits the mean step (or, without steps, the mean base of a GPU) into parts that sum to
+ * it: compute by class, exposed communication and copies, idle time by cause. They are those of the
+ * account (account.h); of a window of steps, for which there is none, of these steps.
+ *
+ * Without steps two recordings of equal length always take "the same time". So the second is scaled
+ * to the work of the first: to the calls of the kernels, or operators, that both have.
  */
 #pragma once
 
@@ -30,7 +34,7 @@ struct profile_table {
 };
 
 struct profile {
-	uint64_t steps; /* 0: none, all is of the mean span */
+	uint64_t steps; /* 0: none, all is of the mean base */
 	uint64_t devices, ranks;
 	double step_ns, sd_ns; /* mean and standard deviation of the steps */
 	double part_ns[PROFILE_PARTS];
@@ -72,6 +76,10 @@ struct diff {
 	double lo_ns, hi_ns;   /* 95 % of the difference */
 	double explained;      /* share of what changed that has a name */
 	double likeness;       /* similarity of the classes of kernels, 0 to 1 */
+	double work;           /* without steps: b's common work / a's, and b is divided by it; else 1 */
+	enum insight_by work_by; /* whose calls say so, */
+	size_t work_names;       /* how many, */
+	double work_share;       /* and their share of the time; 0: none are common */
 	struct diff_table roll[ROLLS];
 };
 

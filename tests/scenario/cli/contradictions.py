@@ -125,11 +125,37 @@ def of_devices(said, report, devices):
             said(f"rank {s['rank']} step {s['step']}: busy + idle", "its length", s["dur_ns"])
 
 
+def of_accounts(said, why, report, diff):
+    """The account is one: of aon why, of aon report, and of what aon diff takes a step apart into."""
+    for screen, some in (("why --json", why["account"]), ("report --json", report["account"])):
+        for a in some:
+            for k, v in {"base": a["base_ns"], **a["parts"]}.items():
+                said(f"rank {a['rank']} GPU {a['device']}: account: {k}", screen, v)
+    if not why["account"]:
+        return
+    n = sum(a["steps"] for a in why["account"]) or len(why["account"])
+    mean = lambda *of: sum(a["parts"].get(k, 0) for a in why["account"] for k in of) / n
+    part = {p["part"]: p["a_ns"] for p in diff["parts"]}
+    classes = sum(v for k, v in part.items() if not k.startswith("idle_") and not k.endswith("_exposed"))
+    for name, of, value in (("compute", ("compute",), classes), ("comm", ("comm", "comm_transfer", "comm_wait"), part["comm_exposed"]),
+                            ("copy", ("copy",), part["copy_exposed"]), ("input", ("input",), part["idle_input"]),
+                            ("sync", ("sync",), part["idle_sync"]), ("host", ("host",), part["idle_host"]),
+                            ("launch", ("launch",), part["idle_launch"])):
+        said(f"mean step: {name}", "why --json, account", round(mean(*of)))
+        said(f"mean step: {name}", "diff", value)
+    said("mean step", "why --json, account", round(sum(a["base_ns"] for a in why["account"]) / n))
+    said("mean step", "diff", diff["a"]["step_ns"])
+    said("difference to itself", "diff", diff["delta_ns"])
+    said("difference to itself", "must be", 0)
+
+
 def compare(place, path, what):
     """Everything that is said of one input."""
     said = Said()
     text, report = (aon(place, c, path, timeout=WAIT).stdout.decode() for c in ("why", "report"))
     why, table = (json.loads(aon(place, c, "--json", path, timeout=WAIT).stdout) for c in ("why", "report"))
+    diff = json.loads(aon(place, "diff", "--json", path, path, timeout=WAIT).stdout)
+    of_accounts(said, why, table, diff)
     shown = min(3, len(why["findings"]))
     of_findings(said, "why --json", why["findings"])
     of_text(said, "why", text, TITLE)

@@ -38,10 +38,10 @@ static bool near(double a, double b)
 /* clang-format off */
 static const char steps_3[] = /* 90, 100, 110: mean 100, sd 10 */
 	"step 1 0 90 1;step 1 100 100 2;step 1 200 110 3;"
-	"kernel 0 7 10 50 1 gemm_a;kernel 0 7 110 50 2 gemm_a;kernel 0 7 210 50 3 gemm_a";
+	"kernel 0 7 0 50 1 gemm_a;kernel 0 7 110 50 2 gemm_a;kernel 0 7 210 50 3 gemm_a";
 static const char steps_4[] = /* 120, 130, 130, 140: mean 130, variance 200 / 3 */
 	"step 1 0 120 1;step 1 200 130 2;step 1 400 130 3;step 1 600 140 4;"
-	"kernel 0 7 10 80 1 gemm_a;kernel 0 7 210 80 2 gemm_a;kernel 0 7 410 80 3 gemm_a;kernel 0 7 610 80 4 gemm_a";
+	"kernel 0 7 0 80 1 gemm_a;kernel 0 7 210 80 2 gemm_a;kernel 0 7 410 80 3 gemm_a;kernel 0 7 610 80 4 gemm_a";
 
 static const char *const texts[] = {
 	steps_3, steps_4,
@@ -136,6 +136,63 @@ static void test_interval(void)
 	close_side(&one);
 }
 
+/* Two windows without steps: of the same length, of the same work, with other kernels. */
+static void test_work(void)
+{
+	static const char four[] = "kernel 0 7 0 20 1 gemm_a;kernel 0 7 25 20 2 gemm_a;"
+				   "kernel 0 7 50 20 3 gemm_a;kernel 0 7 75 20 4 gemm_a";
+	static const char three[] = "kernel 0 7 0 1 9 gemm_once;kernel 0 7 2 28 1 gemm_a;"
+				    "kernel 0 7 34 28 2 gemm_a;kernel 0 7 67 28 3 gemm_a";
+	static const char wider[] = "kernel 0 7 0 20 1 gemm_a;kernel 0 7 50 20 2 gemm_a;"
+				    "kernel 0 7 100 20 3 gemm_a;kernel 0 7 150 20 4 gemm_a";
+	static const char mm[] = "op 1 0 9 0 mm;api 1 5 4 1 0 cudaLaunchKernel;kernel 0 7 20 50 1 gemm_a;"
+				 "op 1 70 9 0 mm;api 1 75 4 2 0 cudaLaunchKernel;kernel 0 7 80 20 2 gemm_a";
+	static const char mm_once[] =
+		"op 1 0 9 0 mm;api 1 5 4 1 0 cudaLaunchKernel;kernel 0 7 20 80 1 gemm_b";
+	static const struct {
+		const char *a, *b, *text;
+		double work, delta;
+		enum insight_by by;
+	} want[] = {
+		{ four, three, "fewer calls in the same time are slower", 0.75, 95 / 0.75 - 95, ROLL_KERNEL },
+		{ four, wider, "as many calls in more time are slower", 1, 75, ROLL_KERNEL },
+		{ four, four, "the same is the same", 1, 0, ROLL_KERNEL },
+		{ mm, mm_once, "other kernels of the same operators count", 0.5, 100, ROLL_OP },
+	};
+
+	for (size_t i = 0; i < T_LEN(want); i++) {
+		struct side a, b;
+		struct diff d;
+
+		open_side(&a, want[i].a, PROFILE_ALL);
+		open_side(&b, want[i].b, PROFILE_ALL);
+		if (diff_init(&d, &a.p, &b.p) < 0)
+			abort();
+		T_OK(near(d.work, want[i].work) && near(d.delta_ns, want[i].delta) &&
+			     d.work_by == want[i].by,
+		     "%s: %g of the work, %g", want[i].text, d.work, d.delta_ns);
+		diff_fini(&d);
+		close_side(&a);
+		close_side(&b);
+	}
+}
+
+/* What aon why says of a step is what a profile has. */
+static void test_account(void)
+{
+	static const char text[] =
+		"step 1 0 100 1;step 1 100 100 2;op 1 0 90 0 slow.py(3): f;api 1 92 2 1 0 cudaLaunchKernel;"
+		"kernel 0 7 95 40 1 gemm_a;api 1 150 2 2 0 cudaLaunchKernel;kernel 0 7 160 60 2 gemm_a";
+	struct side s;
+
+	open_side(&s, text, PROFILE_ALL);
+	T_OK(near(s.p.step_ns, (double)s.in->device[0].account.base_ns / 2) &&
+		     near(s.p.part_ns[CLASS_GEMM],
+			  (double)s.in->device[0].account.ns[ACCOUNT_COMPUTE] / 2),
+	     "a profile's step and parts are the account's");
+	close_side(&s);
+}
+
 static void test_rows(void)
 {
 	static const char before[] =
@@ -173,5 +230,7 @@ int main(void)
 	test_pairs();
 	test_interval();
 	test_rows();
+	test_work();
+	test_account();
 	return t_done();
 }

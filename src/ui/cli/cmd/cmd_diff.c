@@ -70,7 +70,7 @@ static void parts_text(const struct sides *s)
 		if (fmax(a->part_ns[i], b->part_ns[i]) >= 0.0005 * fmax(a->step_ns, b->step_ns))
 			add_row(&t, s, profile_part(i, NULL), a->part_ns[i], b->part_ns[i], u,
 				most);
-	add_row(&t, s, a->steps ? "a step" : "span", a->step_ns, b->step_ns, u, 0);
+	add_row(&t, s, a->steps ? "a step" : "in all", a->step_ns, b->step_ns, u, 0);
 	table_done(&t, &s->v[0].out, 2);
 }
 
@@ -164,7 +164,7 @@ static void verdict_text(const struct sides *s)
 				   : "Faster",
 		 out_time(out, a, sizeof(a), (uint64_t)d->a->step_ns),
 		 out_time(out, b, sizeof(b), (uint64_t)d->b->step_ns),
-		 d->a->steps ? "a step" : "in all", d->delta_ns < 0 ? '-' : '+',
+		 d->a->steps ? "a step" : d->work_names ? "for the same work" : "in all", d->delta_ns < 0 ? '-' : '+',
 		 out_time(out, c, sizeof(c), (uint64_t)fabs(d->delta_ns)),
 		 d->delta_ns < 0 ? '-' : '+', fmt_percent(pct, share));
 	if (d->sure)
@@ -174,6 +174,13 @@ static void verdict_text(const struct sides *s)
 			 d->hi_ns < 0 ? "-" : "+",
 			 out_time(out, hi, sizeof(hi), (uint64_t)fabs(d->hi_ns)));
 	out_ends(out, OUT_BOLD, left, right);
+	if (!d->a->steps && d->work_names)
+		out_line(out, OUT_DIM,
+			 "  No steps: B did %.3g times the work of A, by the calls of %zu %s that both "
+			 "have (%s %% of the time). B's figures are divided by that.",
+			 d->work, d->work_names,
+			 d->work_by == ROLL_KERNEL ? "kernels" : "operators",
+			 fmt_percent(pct, d->work_share));
 }
 
 static void diff_text(const struct sides *s, enum insight_by by)

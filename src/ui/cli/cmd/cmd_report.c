@@ -224,6 +224,7 @@ static int devices_json(struct report *r)
 		err = insight_new(&in, t);
 	if (!err) {
 		insight_devices_json(&r->j, in);
+		accounts_json(&r->j, in);
 		insight_work_json(&r->j, in);
 	}
 	insight_free(in);

@@ -251,13 +251,17 @@ static int open_store(struct store **st, const struct opts *o, char path[PATH_MA
 
 int inputs_sweep(struct trace **t, struct insight **in, const struct opts *o, bool queues)
 {
+	uint64_t blob, events = 0;
 	struct store *st = NULL;
 	char path[PATH_MAX];
 	int rc = open_store(&st, o, path), err;
 
 	if (rc != CLI_OK)
 		return rc;
-	err = trace_new(t);
+	err = store_extent(st, &blob, &events);
+	if (!err && !queues && events <= WINDOW_WHOLE)
+		err = -ERANGE; /* events tell more, and are few */
+	err = err ? err : trace_new(t);
 	if (!err) {
 		err = read_sweep(*t, st, path, NULL, queues, SWEEP_STRETCH, in);
 		if (err < 0)

@@ -262,10 +262,11 @@ static void shares(struct table *t, const struct breakdown *b, const struct fmt_
 		"kernels", 0, 3                                                    \
 	}
 
-static void share_units(const struct view *v, struct table *t, size_t at, const struct fmt_unit *u)
+static void share_units(const struct view *v, struct table *t, size_t at, const struct fmt_unit *u,
+			size_t shares)
 {
 	t->unit[at] = out_unit(&v->out, u->name);
-	for (size_t i = 1; i <= 6; i++)
+	for (size_t i = 1; i <= shares; i++)
 		t->unit[at + i] = "%";
 }
 
@@ -277,9 +278,45 @@ static void rank_label(const struct view *v, char *buf, size_t cap, int32_t rank
 		snprintf(buf, cap, "rank %d GPU %u", rank, v->t->device[device].device);
 }
 
+/* Shares of the account's base, as aon why has them. */
+static void account_shares(struct table *t, const struct insight_device *d,
+			   const struct fmt_unit *u)
+{
+	const struct time_account *a = &d->account;
+	uint64_t comm = a->ns[ACCOUNT_COMM_SEND] + a->ns[ACCOUNT_COMM_WAIT] + a->ns[ACCOUNT_COMM];
+	uint64_t busy = a->ns[ACCOUNT_COMPUTE] + comm + a->ns[ACCOUNT_COPY];
+	const uint64_t ns[] = { busy, a->ns[ACCOUNT_COMPUTE], comm, a->ns[ACCOUNT_COPY],
+				a->base_ns - busy };
+	char c[FMT_LEN];
+
+	table_add_time(t, a->base_ns, u, 2);
+	for (size_t i = 0; i < sizeof(ns) / sizeof(ns[0]); i++)
+		table_add(t, "%s", fmt_percent(c, ratio(ns[i], a->base_ns)));
+	table_add(t, "%s", fmt_count(c, d->b.kernels));
+}
+
+static uint64_t base_of(const struct view *v, size_t device)
+{
+	const struct insight_device *d = &v->in->device[device];
+
+	return v->in->swept ? d->b.span_ns : d->account.base_ns;
+}
+
+/* Of a store that is too large for its events to be read there is no account. */
 static void rank_table(const struct view *v, size_t fold)
 {
-	static const struct col col[] = { { "Ranks", COL_LEFT | COL_FLEX, 0 }, SHARE_COLS };
+	static const struct col of_span[] = { { "Ranks", COL_LEFT | COL_FLEX, 0 }, SHARE_COLS };
+	static const struct col of_base[] = {
+		{ "Ranks", COL_LEFT | COL_FLEX, 0 },
+		{ "base", 0, 0 },
+		{ "busy", 0, 0 },
+		{ "compute", 0, 3 },
+		{ "exposed comm", 0, 1 },
+		{ "exposed copy", 0, 4 },
+		{ "idle", 0, 0 },
+		{ "kernels", 0, 2 },
+	};
+	bool swept = v->in->swept;
 	size_t n = v->in->devices, show = v->out.all || n <= fold + 1 ? n : fold;
 	const struct fmt_unit *u;
 	uint64_t most = 0;
@@ -291,16 +328,22 @@ static void rank_table(const struct view *v, size_t fold)
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		most = v->in->device[i].b.span_ns > most ? v->in->device[i].b.span_ns : most;
+		most = base_of(v, i) > most ? base_of(v, i) : most;
 	u = fmt_time_unit(most);
-	table_init(&t, col, sizeof(col) / sizeof(col[0]));
-	share_units(v, &t, 1, u);
+	if (swept)
+		table_init(&t, of_span, sizeof(of_span) / sizeof(of_span[0]));
+	else
+		table_init(&t, of_base, sizeof(of_base) / sizeof(of_base[0]));
+	share_units(v, &t, 1, u, swept ? 6 : 5);
 	for (size_t i = 0; i < show; i++) {
 		const struct insight_device *d = &v->in->device[i];
 
 		rank_label(v, label, sizeof(label), d->rank, d->device);
 		table_add(&t, "  %s", label);
-		shares(&t, &d->b, u);
+		if (swept)
+			shares(&t, &d->b, u);
+		else
+			account_shares(&t, d, u);
 	}
 	table_print(&t, &v->out, 2);
 	table_fini(&t);
@@ -323,7 +366,7 @@ static void stream_table(const struct view *v)
 		most = v->in->stream[i].b.span_ns > most ? v->in->stream[i].b.span_ns : most;
 	u = fmt_time_unit(most);
 	table_init(&t, col, sizeof(col) / sizeof(col[0]));
-	share_units(v, &t, 1, u);
+	share_units(v, &t, 1, u, 6);
 	for (size_t i = 0; i < v->in->streams; i++) {
 		const struct insight_stream *s = &v->in->stream[i];
 		const struct trace_track *l = &v->t->track[s->track];
@@ -381,7 +424,7 @@ static void step_table(const struct view *v)
 	table_init(&t, gpus ? gpu : host,
 		   gpus ? sizeof(gpu) / sizeof(gpu[0]) : sizeof(host) / sizeof(host[0]));
 	if (gpus) {
-		share_units(v, &t, 1, u);
+		share_units(v, &t, 1, u, 6);
 	} else {
 		t.unit[1] = out_unit(&v->out, u->name);
 		t.unit[2] = t.unit[3] = "%";
