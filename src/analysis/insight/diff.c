@@ -69,12 +69,18 @@ static bool in_window(const struct profile_of *of, const struct insight_step *s)
 
 /* Idle causes that the account has, too; what else it has is IDLE_OTHER. */
 static const enum account_cause idle_account[IDLE_CAUSES] = {
-	[IDLE_INPUT] = ACCOUNT_INPUT,           [IDLE_SYNC] = ACCOUNT_SYNC,
-	[IDLE_HOST] = ACCOUNT_HOST,             [IDLE_LAUNCH] = ACCOUNT_LAUNCH,
-	[IDLE_DEPENDENCY] = ACCOUNT_DEPENDENCY, [IDLE_OTHER] = ACCOUNT_UNKNOWN,
-	[IDLE_COMPILE] = ACCOUNT_COMPILE,       [IDLE_CHECKPOINT] = ACCOUNT_CHECKPOINT,
-	[IDLE_GC] = ACCOUNT_GC,                 [IDLE_ALLOC] = ACCOUNT_ALLOC,
-	[IDLE_CAPTURE] = ACCOUNT_CAPTURE,       [IDLE_WARM_UP] = ACCOUNT_WARM_UP,
+	[IDLE_INPUT] = ACCOUNT_INPUT,
+	[IDLE_SYNC] = ACCOUNT_SYNC,
+	[IDLE_HOST] = ACCOUNT_HOST,
+	[IDLE_LAUNCH] = ACCOUNT_LAUNCH,
+	[IDLE_DEPENDENCY] = ACCOUNT_DEPENDENCY,
+	[IDLE_OTHER] = ACCOUNT_UNKNOWN,
+	[IDLE_COMPILE] = ACCOUNT_COMPILE,
+	[IDLE_CHECKPOINT] = ACCOUNT_CHECKPOINT,
+	[IDLE_GC] = ACCOUNT_GC,
+	[IDLE_ALLOC] = ACCOUNT_ALLOC,
+	[IDLE_CAPTURE] = ACCOUNT_CAPTURE,
+	[IDLE_WARM_UP] = ACCOUNT_WARM_UP,
 	[IDLE_PROFILER] = ACCOUNT_PROFILER,
 };
 
@@ -105,9 +111,9 @@ static void add_accounts(struct profile *p, const struct insight *in, const stru
 		base += (double)a->base_ns;
 		n += p->steps ? (double)a->steps : 1;
 		*compute += (double)a->ns[ACCOUNT_COMPUTE];
-		p->part_ns[PART_COMM_EXPOSED] += (double)(a->ns[ACCOUNT_COMM_SEND] +
-							  a->ns[ACCOUNT_COMM_WAIT] +
-							  a->ns[ACCOUNT_COMM]);
+		p->part_ns[PART_COMM_EXPOSED] +=
+			(double)(a->ns[ACCOUNT_COMM_SEND] + a->ns[ACCOUNT_COMM_WAIT] +
+				 a->ns[ACCOUNT_COMM]);
 		p->part_ns[PART_COPY_EXPOSED] += (double)a->ns[ACCOUNT_COPY];
 		for (size_t c = 0; c < ACCOUNT_IDLE; c++)
 			p->busy_ns += (double)a->ns[c];

@@ -76,7 +76,7 @@ struct diff {
 	double lo_ns, hi_ns;   /* 95 % of the difference */
 	double explained;      /* share of what changed that has a name */
 	double likeness;       /* similarity of the classes of kernels, 0 to 1 */
-	double work;           /* without steps: b's common work / a's, and b is divided by it; else 1 */
+	double work; /* without steps: b's common work / a's, and b is divided by it; else 1 */
 	enum insight_by work_by; /* whose calls say so, */
 	size_t work_names;       /* how many, */
 	double work_share;       /* and their share of the time; 0: none are common */

@@ -269,7 +269,8 @@ struct insight {
 	struct names *names;
 	uint32_t *
 		link; /* by event, + 1: of GPU work its launch, else its op; of host events what encloses them */
-	uint8_t *class;   /* by event: of GPU work its class; of ranges what operators around them do */
+	uint8_t *class
+		; /* by event: of GPU work its class; of ranges what operators around them do */
 	uint32_t *own_op; /* NULL, or by event, + 1: of GPU work the op that it names itself */
 	uint32_t *
 		through; /* NULL, or by event, + 1: the module that an op of the backward pass is of */

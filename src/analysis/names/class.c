@@ -162,7 +162,8 @@ static void split(struct parts *p, const char *s, size_t len)
 			size_t end = is_word(s[i]) ? i + 1 : i;
 
 			/* "ns::" is dropped. */
-			if (end > word && !over && !(s[i] == ':' && i + 1 < len && s[i + 1] == ':')) {
+			if (end > word && !over &&
+			    !(s[i] == ':' && i + 1 < len && s[i + 1] == ':')) {
 				memcpy(p->args + p->argss, s + word, end - word);
 				p->argss += end - word;
 				p->args[p->argss++] = ' ';

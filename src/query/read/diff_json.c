@@ -47,9 +47,8 @@ void diff_json(struct json *j, const struct diff *d, const char *a, const char *
 		     J_DOUBLE("delta_hi_ns", d->sure ? round(d->hi_ns) : NAN),
 		     J_REAL("explained", d->explained));
 	if (d->work_names)
-		json_object(j, "work", J_REAL("ratio", d->work),
-			    J_STR("by", roll_word[d->work_by]), J_U64("names", d->work_names),
-			    J_REAL("share", d->work_share));
+		json_object(j, "work", J_REAL("ratio", d->work), J_STR("by", roll_word[d->work_by]),
+			    J_U64("names", d->work_names), J_REAL("share", d->work_share));
 	else
 		json_null(j, "work");
 	json_open(j, "parts", '[');

@@ -25,7 +25,7 @@ def trace(path, step_ms, gemm_ms, kernel="gemm_128", gpu="Test GPU", rank=0, ste
              "dur": dur * 1000, "args": {}},
             {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 7, "tid": 7, "ts": us + 100,
              "dur": 10, "args": {"correlation": i + 1}},
-            {"ph": "X", "cat": "kernel", "name": kernel, "pid": 0, "tid": 7, "ts": us + 200,
+            {"ph": "X", "cat": "kernel", "name": kernel, "pid": 0, "tid": 7, "ts": us + 115,
              "dur": gemm_ms * 1000, "args": {"correlation": i + 1, "device": 0, "stream": 7}}]
         for cat, name, before in (("cpu_op", op, 10), ("python_function", "nn.Module: Linear_0", 20)) if op else ():
             events.append({"ph": "X", "cat": cat, "name": name, "pid": 7, "tid": 7, "ts": us + 100 - before,

@@ -92,7 +92,7 @@ static const struct {
 	{ CLASS_LAYOUT,      "aten::contiguous|aten::clone|aten::copy_", "void at::native::elementwise_kernel<128, 4>(int)" },
 	{ CLASS_COMM,        "aten::convolution", "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)" },
 	{ CLASS_GEMM,        "my_ops::forward_block", "ampere_sgemm_128x32_tn" },
-	/* clang-format on */
+/* clang-format on */
 #define DRAWN(ID, operators, name) { CLASS_##ID, operators, name },
 #include "class_drawn.tbl.h"
 };

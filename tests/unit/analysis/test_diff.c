@@ -145,8 +145,9 @@ static void test_work(void)
 				    "kernel 0 7 34 28 2 gemm_a;kernel 0 7 67 28 3 gemm_a";
 	static const char wider[] = "kernel 0 7 0 20 1 gemm_a;kernel 0 7 50 20 2 gemm_a;"
 				    "kernel 0 7 100 20 3 gemm_a;kernel 0 7 150 20 4 gemm_a";
-	static const char mm[] = "op 1 0 9 0 mm;api 1 5 4 1 0 cudaLaunchKernel;kernel 0 7 20 50 1 gemm_a;"
-				 "op 1 70 9 0 mm;api 1 75 4 2 0 cudaLaunchKernel;kernel 0 7 80 20 2 gemm_a";
+	static const char mm[] =
+		"op 1 0 9 0 mm;api 1 5 4 1 0 cudaLaunchKernel;kernel 0 7 20 50 1 gemm_a;"
+		"op 1 70 9 0 mm;api 1 75 4 2 0 cudaLaunchKernel;kernel 0 7 80 20 2 gemm_a";
 	static const char mm_once[] =
 		"op 1 0 9 0 mm;api 1 5 4 1 0 cudaLaunchKernel;kernel 0 7 20 80 1 gemm_b";
 	static const struct {
@@ -154,7 +155,8 @@ static void test_work(void)
 		double work, delta;
 		enum insight_by by;
 	} want[] = {
-		{ four, three, "fewer calls in the same time are slower", 0.75, 95 / 0.75 - 95, ROLL_KERNEL },
+		{ four, three, "fewer calls in the same time are slower", 0.75, 95 / 0.75 - 95,
+		  ROLL_KERNEL },
 		{ four, wider, "as many calls in more time are slower", 1, 75, ROLL_KERNEL },
 		{ four, four, "the same is the same", 1, 0, ROLL_KERNEL },
 		{ mm, mm_once, "other kernels of the same operators count", 0.5, 100, ROLL_OP },
@@ -180,9 +182,10 @@ static void test_work(void)
 /* What aon why says of a step is what a profile has. */
 static void test_account(void)
 {
-	static const char text[] =
-		"step 1 0 100 1;step 1 100 100 2;op 1 0 90 0 slow.py(3): f;api 1 92 2 1 0 cudaLaunchKernel;"
-		"kernel 0 7 95 40 1 gemm_a;api 1 150 2 2 0 cudaLaunchKernel;kernel 0 7 160 60 2 gemm_a";
+	static const char text[] = "step 1 0 100 1;step 1 100 100 2;op 1 0 90 0 slow.py(3): f;api "
+				   "1 92 2 1 0 cudaLaunchKernel;"
+				   "kernel 0 7 95 40 1 gemm_a;api 1 150 2 2 0 "
+				   "cudaLaunchKernel;kernel 0 7 160 60 2 gemm_a";
 	struct side s;
 
 	open_side(&s, text, PROFILE_ALL);

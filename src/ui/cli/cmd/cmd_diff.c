@@ -164,7 +164,10 @@ static void verdict_text(const struct sides *s)
 				   : "Faster",
 		 out_time(out, a, sizeof(a), (uint64_t)d->a->step_ns),
 		 out_time(out, b, sizeof(b), (uint64_t)d->b->step_ns),
-		 d->a->steps ? "a step" : d->work_names ? "for the same work" : "in all", d->delta_ns < 0 ? '-' : '+',
+		 d->a->steps     ? "a step"
+		 : d->work_names ? "for the same work"
+				 : "in all",
+		 d->delta_ns < 0 ? '-' : '+',
 		 out_time(out, c, sizeof(c), (uint64_t)fabs(d->delta_ns)),
 		 d->delta_ns < 0 ? '-' : '+', fmt_percent(pct, share));
 	if (d->sure)
@@ -176,7 +179,8 @@ static void verdict_text(const struct sides *s)
 	out_ends(out, OUT_BOLD, left, right);
 	if (!d->a->steps && d->work_names)
 		out_line(out, OUT_DIM,
-			 "  No steps: B did %.3g times the work of A, by the calls of %zu %s that both "
+			 "  No steps: B did %.3g times the work of A, by the calls of %zu %s that "
+			 "both "
 			 "have (%s %% of the time). B's figures are divided by that.",
 			 d->work, d->work_names,
 			 d->work_by == ROLL_KERNEL ? "kernels" : "operators",
