@@ -121,6 +121,10 @@ AON_API void aon_heartbeat_collective(uint64_t communicator, uint64_t sequence);
  * the measured cost. */
 AON_API void aon_stays(uint64_t ns);
 AON_API void aon_stays_launch(uint32_t sixteenths);
+
+/* For the one probe that says who holds the process's memory: `bytes` of zeros (below 64 KiB, always the same number)
+ * that outlive the process. NULL: no daemon yet, or no room; ask again. A fork()ed child must not use its parent's. */
+AON_API void *aon_memory_table(uint32_t bytes);
 /* The step that is under way, for a probe that emits AON_ACT_STEP at its end. Also a moment to
  * join a daemon that started since. */
 AON_API void aon_heartbeat_step(uint64_t number);

@@ -110,7 +110,9 @@ struct aon_seg_head {
 	uint64_t residual_ns;
 	uint64_t residual_launch;
 
-	uint8_t reserved3[AON_PAGE - 448 - AON_LOSS_STRIPES * AON_LOSS_APP_MAX * 8 - 16];
+	uint64_t memory_off; /* in the heap: struct aon_memory; 0: none */
+
+	uint8_t reserved3[AON_PAGE - 448 - AON_LOSS_STRIPES * AON_LOSS_APP_MAX * 8 - 24];
 };
 
 _Static_assert(offsetof(struct aon_seg_head, hint) == 256, "segment layout is ABI");
@@ -139,7 +141,12 @@ _Static_assert(sizeof(struct aon_chunk_head) == AON_UNIT, "chunk layout is ABI")
 #define AON_TRACK_ALIGN 64u /* a track's id is offset / 64, so that it fits 16 bits */
 #define AON_NAME_MAX    2047u
 
-enum aon_heap_type { AON_HEAP_NAME = 1, AON_HEAP_GEO = 2, AON_HEAP_TRACK = 3 };
+enum aon_heap_type {
+	AON_HEAP_NAME = 1,
+	AON_HEAP_GEO = 2,
+	AON_HEAP_TRACK = 3,
+	AON_HEAP_MEMORY = 4, /* abi/memory.h, behind 4 bytes that align it */
+};
 
 struct aon_heap_entry {
 	uint16_t len; /* of the payload that follows; names carry no NUL */

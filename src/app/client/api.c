@@ -313,6 +313,28 @@ AON_API void aon_stays_launch(uint32_t sixteenths)
 		__atomic_store_n(&c->seg.head->residual_launch, sixteenths, __ATOMIC_RELAXED);
 }
 
+#define TABLE_PAD 4u /* behind the entry's head: it is aligned to 8 then */
+
+AON_API void *aon_memory_table(uint32_t bytes)
+{
+	static _Atomic uint32_t at;
+	uint32_t off = atomic_load_explicit(&at, memory_order_relaxed), none = 0;
+
+	if (!heartbeat() || bytes + TABLE_PAD > UINT16_MAX)
+		return NULL;
+	if (!off) {
+		off = intern_room(AON_HEAP_MEMORY, bytes + TABLE_PAD);
+		/* The room of a thread that comes second stays unused. */
+		if (off && !atomic_compare_exchange_strong_explicit(
+				   &at, &none, off, memory_order_relaxed, memory_order_relaxed))
+			off = none;
+	}
+	if (!off || off + sizeof(struct aon_heap_entry) + TABLE_PAD + bytes > c->seg.heap_bytes)
+		return NULL;
+	set(&c->seg.head->memory_off, off);
+	return c->seg.heap + off + sizeof(struct aon_heap_entry) + TABLE_PAD;
+}
+
 #define CLAIMS 8u
 
 AON_API int aon_claim(const char *source)

@@ -149,4 +149,6 @@ void thread_mark(void);        /* done: the tables are this process's */
 /* --- intern.c --- */
 bool intern_setup(void);
 uint32_t intern(uint32_t type, const void *data, uint32_t len);
-void intern_publish(void); /* to a segment that the process has got */
+uint32_t intern_room(uint32_t type,
+		     uint32_t len); /* as intern(), for bytes that are written later */
+void intern_publish(void);          /* to a segment that the process has got */

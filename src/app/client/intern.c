@@ -159,3 +159,15 @@ uint32_t intern(uint32_t type, const void *data, uint32_t len)
 	}
 	return mine;
 }
+
+/* Room that the process itself fills, in the segment: zeros at first, in every segment that it gets. */
+uint32_t intern_room(uint32_t type, uint32_t len)
+{
+	uint32_t off = table.heap ? reserve(type, len) : 0, word = len | type << 16;
+
+	if (!off)
+		return 0;
+	atomic_store_explicit(entry_word(table.heap, off), word, memory_order_seq_cst); /* P */
+	mirror(off, word);
+	return off;
+}

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "pool/memory.h"
 #include "pool/pool.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -51,6 +52,7 @@ static void ask(struct pool *p, uint32_t word)
 {
 	uint64_t lost[AON_LOSS_APP_MAX];
 	struct aon_heartbeat heartbeat;
+	struct aon_memory memory;
 	uint8_t out[64];
 
 	for (uint32_t type = 0; type < 5; type++)
@@ -58,6 +60,8 @@ static void ask(struct pool *p, uint32_t word)
 			abort();
 	pool_lost(p, lost);
 	pool_heartbeat(p, &heartbeat);
+	if (pool_memory(p, &memory) == 0 && memory.total[0].rows > AON_MEMORY_STEPS)
+		abort();
 	pool_pending(p);
 	pool_doorbell_clear(p);
 }
