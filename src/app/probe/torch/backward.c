@@ -14,12 +14,16 @@ static void *engine; /* torch's own function; owned for good */
 static void *run_backward(void *self, void *args, void *kw)
 {
 	uint32_t name = aon_wants(AON_WANT_RANGE) ? aon_name("backward") : 0;
+	struct torch_thread *t = thread_self();
+	uint32_t was = t ? site_enter(t, AON_MEMORY_BACKWARD) : 0;
 	void *out;
 
 	(void)self;
 	if (name)
 		aon_range_push_id(name);
 	out = py.call(engine, args, kw);
+	if (t)
+		site_leave(t, was);
 	if (name)
 		aon_range_pop_id(name);
 	return out;

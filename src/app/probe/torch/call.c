@@ -26,6 +26,7 @@
 
 #define MODULES      16384u
 #define MODULE_TRIES 16u
+#define ASK_SITES    64u /* models, whose parts are asked for at their first call */
 #define TELL_AGAIN   16u /* windows, after which paths are asked for again */
 
 typedef void *call_fn(void *self, void *args, void *kw);
@@ -83,6 +84,8 @@ static struct module {
 	const void *self, *type; /* NULL: free. Both, as another object may come to lie there. */
 	uint64_t window;         /* when the path was sent */
 	uint32_t name;
+	uint32_t site, generation; /* of what it allocates */
+	bool placed;               /* the line that calls it was asked for */
 } modules[MODULES];
 
 static uint64_t window; /* how many there were */
@@ -118,7 +121,13 @@ AON_API void aon_torch_module(const void *self, const char *path)
 	struct module *m = module_at(self);
 
 	if (m)
-		*m = (struct module){ self, type_of(self), window, aon_name(path) };
+		*m = (struct module){ .self = self,
+				      .type = type_of(self),
+				      .window = window,
+				      .name = aon_name(path),
+				      .site = *path ? site_module(path) : AON_MEMORY_FORWARD,
+				      .generation = block_generation(),
+				      .placed = !*path };
 }
 
 static bool is_known(const struct module *m, const void *self)
@@ -126,22 +135,63 @@ static bool is_known(const struct module *m, const void *self)
 	return m && m->self == self && m->type == type_of(self);
 }
 
+static const char *class_of(const void *self)
+{
+	return *(const char *const *)((const char *)type_of(self) + NAME_OFFSET);
+}
+
+static void ask_names(void *self)
+{
+	void *done = py.call_with(tell_names, self, NULL);
+
+	if (done)
+		py.dec_ref(done);
+	else
+		py.clear();
+}
+
 /* Without a reported path, the name of the class. */
 static uint32_t module_name(void *self, bool outermost)
 {
 	struct module *m = module_at(self);
 
-	if (outermost && (!is_known(m, self) || window - m->window >= TELL_AGAIN)) {
-		void *done = py.call_with(tell_names, self, NULL);
+	if (outermost && (!is_known(m, self) || window - m->window >= TELL_AGAIN))
+		ask_names(self);
+	return is_known(m, self) ? m->name : aon_name(class_of(self));
+}
 
-		if (done)
-			py.dec_ref(done);
-		else
-			py.clear();
+/* --- where it allocates --- */
+
+static bool has_site(const struct module *m, const void *self)
+{
+	return is_known(m, self) && m->generation == block_generation();
+}
+
+__attribute__((cold, noinline)) static void make_site(struct module *m, void *self, bool outermost)
+{
+	static uint32_t asked;
+
+	if (outermost && asked < ASK_SITES) { /* a program may make modules all the time */
+		asked++;
+		ask_names(self);
 	}
-	return is_known(m, self) ? m->name
-				 : aon_name(*(const char *const *)((const char *)type_of(self) +
-								   NAME_OFFSET));
+	if (m && !has_site(m, self))
+		aon_torch_module(self, class_of(self));
+}
+
+static uint32_t site_of(void *self, bool outermost)
+{
+	struct module *m = module_at(self);
+
+	if (!has_site(m, self))
+		make_site(m, self, outermost);
+	if (!has_site(m, self))
+		return AON_MEMORY_FORWARD;
+	if (!m->placed) {
+		m->placed = true;
+		site_ask_place(m->site);
+	}
+	return m->site;
 }
 
 /* --- the call --- */
@@ -150,7 +200,7 @@ static void *module_call(void *self, void *args, void *kw)
 {
 	struct torch_thread *t = thread_self();
 	uint64_t number = 0, begin_ns = 0, begin_tsc = 0;
-	uint32_t name = 0, pass = 0;
+	uint32_t name = 0, pass = 0, site = t ? t->site : 0;
 	void *out;
 
 	if (!t)
@@ -161,6 +211,11 @@ static void *module_call(void *self, void *args, void *kw)
 		begin_ns = clock_mono_ns();
 	else if (!t->calls)
 		pass = pass_begin();
+	if (block_on()) {
+		if (!t->calls && torch.grad_enabled())
+			site_batch(args, kw);
+		t->site = site_of(self, !t->calls);
+	}
 	if (op_window()) {
 		name = module_name(self, !t->calls);
 		begin_tsc = aon_tsc();
@@ -170,6 +225,7 @@ static void *module_call(void *self, void *args, void *kw)
 	out = call_object(self, args, kw);
 	if (t->calls) /* else this is a child that was forked within */
 		t->calls--;
+	t->site = site;
 	if (name)
 		op_module(t, name, begin_tsc);
 	if (pass)
@@ -242,16 +298,18 @@ static void calibrate(void)
 	enum { CALLS = 256, TURNS = 16 };
 	struct torch_thread *t = thread_self();
 	uint64_t best = UINT64_MAX;
+	void *nobody[] = { NULL, NULL };
 
 	if (!t)
 		return;
 	t->calls++; /* as of a part: the outermost is one of many */
 	call_object = call_nothing;
+	aon_torch_module(nobody, "");
 	for (int turn = 0; turn < TURNS; turn++) {
 		uint64_t from = clock_mono_ns(), took;
 
 		for (int i = 0; i < CALLS; i++)
-			module_call(NULL, NULL, NULL);
+			module_call(nobody, NULL, NULL);
 		took = clock_mono_ns() - from;
 		best = took < best ? took : best;
 	}

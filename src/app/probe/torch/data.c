@@ -41,6 +41,8 @@ static void say_who(void)
 static void *fetch(uint32_t which, void *const *args, long n)
 {
 	uint32_t name = aon_wants(AON_WANT_RANGE) ? aon_name(FETCH) : 0;
+	struct torch_thread *t = thread_self();
+	uint32_t was = t ? site_enter(t, AON_MEMORY_DATA) : 0;
 	void *out;
 
 	if (name) {
@@ -48,6 +50,8 @@ static void *fetch(uint32_t which, void *const *args, long n)
 		aon_range_push_id(name);
 	}
 	out = py.call_with(data.fetch[which], n > 0 ? args[0] : NULL, n > 1 ? args[1] : NULL, NULL);
+	if (t)
+		site_leave(t, was);
 	if (name)
 		aon_range_pop_id(name);
 	return out;

@@ -91,6 +91,7 @@ static int pending(void *unused)
 void memory_step(uint64_t number)
 {
 	cpu_step(number);
+	site_step(number);
 	if (!mem.ask || !aon_wants(AON_WANT_COUNTER) ||
 	    clock_mono_ns() < atomic_load_explicit(&mem.next_ns, memory_order_relaxed))
 		return;
@@ -112,6 +113,7 @@ void memory_forked(void)
 {
 	atomic_store_explicit(&mem.queued, 0, memory_order_relaxed);
 	atomic_store_explicit(&mem.due, 0, memory_order_relaxed);
+	site_forked();
 }
 
 AON_API int aon_torch_memory_ask(void *callable);

@@ -12,7 +12,9 @@
  * event.c   Python's garbage, and compilations            data.c   batches of loaders
  * thread.c  what a thread has open, and forks             stay.c   cost of unsampled steps
  * call.c    calls of modules: steps without optimizers    shape.c  names and shapes of operators
- * backward.c  the backward pass
+ * backward.c  the backward pass                           box.c    the table of who holds memory
+ * block.c   blocks of memory, counted by chance           site.c   where a block is allocated
+ * gpu.c     blocks of GPUs                                got.c    takes calls of a library
  *
  * Callbacks run in strangers' threads, with and without Python's lock: they never wait, print,
  * throw or use the heap. An end may come after its callback was removed, so nothing here is ever
@@ -28,6 +30,7 @@
 
 #include "base/counters.h"
 #include "probe/python.h"
+#include "probe/torch/block.h"
 #include "probe/torch/step.h"
 
 /* --- at::RecordFunctionCallback, by value: a struct that larger ones of later versions begin
@@ -105,6 +108,7 @@ struct torch_thread {
 	uint32_t quiet;     /* inside an optimizer's step: how deep */
 	uint32_t calls;     /* of modules under way, one inside another */
 	uint32_t called;    /* modules, since the last step */
+	uint32_t site;      /* of what it allocates; 0: by what it does (site.c) */
 	struct aon_act act; /* of an operator: what does not change is filled in once */
 	const struct record_function *user[USER_DEPTH];
 	struct op_frame op[OP_DEPTH];
@@ -172,6 +176,29 @@ void memory_put(uint32_t track, enum memory_of which, int64_t value, uint64_t st
 
 /* --- cpu.c --- */
 void cpu_step(uint64_t number);
+
+/* --- got.c: calls of a library that is loaded, by the begin of its name --- */
+struct got_place {
+	const char *name;
+	void *to;
+	void *was;    /* what the call leads to, of the caller */
+	void **entry; /* of got_take() */
+};
+/* 0; -ENOENT: no such library; -ENOSYS: the first `must` are not all there. They stay taken. */
+int got_take(const char *lib, struct got_place *want, size_t n, size_t must);
+void *got_open(const char *lib); /* of dlopen(); NULL: not loaded */
+
+/* --- site.c: where in the program this thread allocates --- */
+block_site_fn site_now;
+void site_step(uint64_t number); /* a step has ended; 0: the program numbers its own */
+void site_ended(void);           /* the process ends by itself */
+void site_forked(void);          /* in a child */
+/* These with Python's lock. What the thread does from here on; returns what it did, for site_leave(). */
+uint32_t site_enter(struct torch_thread *t, enum aon_memory_part part);
+void site_leave(struct torch_thread *t, uint32_t was);
+uint32_t site_module(const char *path);
+void site_ask_place(uint32_t site);        /* once: the line of the program that is under way */
+void site_batch(void *args, void *kwargs); /* of the outermost call of a module */
 
 /* --- hook.c: Python callables, or NULL --- */
 typedef void *hook_fn(void *self, void *const *args, long n);

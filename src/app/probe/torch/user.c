@@ -203,6 +203,7 @@ void user_finish(void)
 	if (step_finish(&steps.clock, &span))
 		put_step(t, ++steps.number, &span);
 	give_steps();
+	site_ended();
 }
 
 /* --- steps that are calls of modules: on any thread, also several at a time --- */
