@@ -60,12 +60,14 @@ struct entry_kind_row {
 extern const struct entry_field_row entry_fields[FIELDS];
 extern const struct entry_kind_row entry_kinds[ENTRY_KINDS];
 
+typedef unsigned __int128 entry_bits;
+
 struct journal_entry {
 	uint64_t wall_ns;
 	enum entry_kind kind;
 	const char
-		*text; /* of an old store: the line as it was written; NULL: made of the fields */
-	uint64_t have; /* a bit for each field that is set */
+		*text;   /* of an old store: the line as it was written; NULL: made of the fields */
+	entry_bits have; /* a bit for each field that is set */
 	union {
 		uint64_t u;
 		int64_t i;
@@ -78,7 +80,7 @@ struct journal_entry {
 	} v[FIELDS];
 };
 
-_Static_assert(FIELDS <= 64, "a bit each");
+_Static_assert(FIELDS <= 128, "a bit each");
 
 #define ENTRY_TEXT  4096u /* bytes of a sentence, at most */
 #define ENTRY_BYTES 8192u /* of an encoded one */
@@ -87,25 +89,25 @@ _Static_assert(FIELDS <= 64, "a bit each");
 
 static inline void entry_u(struct journal_entry *e, enum entry_field f, uint64_t v)
 {
-	e->have |= 1ull << f;
+	e->have |= (entry_bits)1 << f;
 	e->v[f].u = v;
 }
 
 static inline void entry_i(struct journal_entry *e, enum entry_field f, int64_t v)
 {
-	e->have |= 1ull << f;
+	e->have |= (entry_bits)1 << f;
 	e->v[f].i = v;
 }
 
 static inline void entry_f(struct journal_entry *e, enum entry_field f, double v)
 {
-	e->have |= 1ull << f;
+	e->have |= (entry_bits)1 << f;
 	e->v[f].f = v;
 }
 
 static inline void entry_s(struct journal_entry *e, enum entry_field f, const char *v)
 {
-	e->have |= 1ull << f;
+	e->have |= (entry_bits)1 << f;
 	e->v[f].s = v;
 }
 
@@ -113,7 +115,7 @@ static inline void entry_s(struct journal_entry *e, enum entry_field f, const ch
 static inline void entry_list(struct journal_entry *e, enum entry_field f, const void *at,
 			      size_t len)
 {
-	e->have |= 1ull << f;
+	e->have |= (entry_bits)1 << f;
 	e->v[f].list.at = at;
 	e->v[f].list.len = len;
 }
@@ -130,7 +132,7 @@ static inline bool entry_has(const struct journal_entry *e, enum entry_field f)
 
 static inline void entry_unset(struct journal_entry *e, enum entry_field f)
 {
-	e->have &= ~(1ull << f);
+	e->have &= ~((entry_bits)1 << f);
 }
 
 static inline uint64_t entry_number(const struct journal_entry *e, enum entry_field f)

@@ -8,7 +8,7 @@
  * Numbers are in stores on disk: never reused. A sentence is text with {name} for the value of a field; {who} is rank,
  * job and pid, {means} what NVIDIA's documentation says of the Xid. [...] is shown if all its fields are set, [?name ...]
  * if that one is set and not 0, [?name=N ...] if it is N. After a colon stands how a value is shown: {bytes:m} in MB
- * without the unit, {share:2} with two decimals, {ns:+} as signed seconds, {list:s} as "ranks 0-2".
+ * without the unit, {bytes:b} with it, {share:2} with two decimals, {ns:+} as signed seconds, {list:s} as "ranks 0-2".
  */
 /* clang-format off */
 #ifdef FIELD
@@ -76,6 +76,25 @@ FIELD(WHY,         56, TEXT,  "why",           WORD)
 FIELD(ERROR,       57, TEXT,  "error",         WORD)
 FIELD(WHAT,        58, TEXT,  "what",          WORD)  /* of a LINE */
 FIELD(LINE,        59, TEXT,  "line",          WORD)  /* in the words of whoever sent it */
+/* Of memory. */
+FIELD(HELD_BYTES,  60, UINT,  "held_bytes",    BYTES) /* by all tensors */
+FIELD(LIMIT_BYTES, 61, UINT,  "limit_bytes",   BYTES) /* of the cgroup, the node or the GPU */
+FIELD(RSS_BYTES,   62, UINT,  "rss_bytes",     BYTES) /* of the process, when it was last looked at */
+FIELD(ASKED_BYTES, 63, UINT,  "asked_bytes",   BYTES) /* what was refused */
+FIELD(PEAK_BYTES,  64, UINT,  "peak_bytes",    BYTES)
+FIELD(KEPT_BYTES,  65, UINT,  "kept_bytes",    BYTES) /* at the end of the last step */
+FIELD(PART,        66, UINT,  "part",          COUNT) /* abi/memory.h */
+FIELD(SITE,        67, TEXT,  "site",          WORD)  /* the module */
+FIELD(PLACE,       68, TEXT,  "place",         WORD)  /* file and line */
+FIELD(GROWTH,      69, UINT,  "growth_bytes",  BYTES) /* a step, */
+FIELD(SINCE,       70, UINT,  "since_step",    COUNT) /* from here on */
+FIELD(BATCH,       71, UINT,  "batch",         COUNT)
+FIELD(FITS,        72, UINT,  "batch_fits",    COUNT) /* 0: not known */
+FIELD(CAUGHT,      73, FLAG,  "caught",        COUNT) /* the program went on */
+FIELD(ELSEWHERE,   74, FLAG,  "elsewhere",     COUNT) /* less than half of it is in tensors */
+FIELD(STEP_LIST,   75, UINTS, "at_steps",      COUNT)
+FIELD(KEPT_LIST,   76, UINTS, "kept_list",     BYTES) /* after each of these, */
+FIELD(PEAK_LIST,   77, UINTS, "peak_list",     BYTES) /* and at most in it */
 #undef FIELD
 #endif
 #ifdef ENTRY
@@ -99,6 +118,9 @@ ENTRY(BUDGET_CPU,        23, "budget",  "cpu",             "[?shed=0 all is reco
 ENTRY(BUDGET_DISK,       24, "budget",  "disk",            "[?shed=0 all is written again][?shed=1 events are only rolled up until tomorrow]"
                                                       "[?shed=2 rollups are dropped, too, until tomorrow] (disk_mib_day {limit})")
 ENTRY(MEASURE,      25, "measure", "measure",         "pid {pid}: what recording costs lasts into what is left out: blocks of {block_steps} steps from now on")
+ENTRY(MEMORY_SITE,  26, "memory",  "site",            "{who}: [{device}: ][?part=1 before the first step][?part=2 {site}][?part=3 backward pass][?part=4 optimizer][?part=5 data][?part=6 the program itself]"
+                                                      "[ ({place})] holds {is_bytes:b}, at most {peak_bytes:b}, {kept_bytes:b} after the last step[, +{growth_bytes:b} each step since step {since_step}]")
+ENTRY(MEMORY_STEPS, 27, "memory",  "steps",           "{who}: [{device}: ]{held_bytes:b} is held, at most {peak_bytes:b}; steps {at_steps}")
 ENTRY(HANG,         40, "alarm",   "hang",            "{who}: nothing has moved for {quiet_ns}, [?checkpoint though a checkpoint is being written, ]in step {step}"
                                                       "[, has not come to collective {reached}, where others wait]"
                                                       "[, waits in collective {waits_in} for {missing} of {ranks_here} ranks here: rank {missing_rank}][?others  and others]"
@@ -115,6 +137,17 @@ ENTRY(GPU_IDLE,     48, "alarm",   "gpu_idle",        "{who}: its GPUs are busy 
 ENTRY(MEMORY,       49, "alarm",   "memory_growth",   "{who}: what is allocated after a step has grown from {was_bytes:m} to {is_bytes:m} MB")
 ENTRY(XID,          50, "alarm",   "xid",             "{device}[, {who}]: [Xid {xid}, ][{means} (]{line}[?means )]")
 ENTRY(ECC,          51, "alarm",   "ecc",             "{device}[, {who}]: [Xid {xid}, ][{means} (]{line}[?means )]")
+ENTRY(OOM_KILLED,   52, "alarm",   "oom_killed",      "{who}: ran out of memory[ in step {step}], and the kernel killed it"
+                                                      "[: {held_bytes:b} of {limit_bytes:b} was held by tensors][, {is_bytes:b} of it by ][?part=1 what was made before the first step][?part=2 activations of {site}]"
+                                                      "[?part=3 gradients][?part=4 the state of the optimizer][?part=5 batches][?part=6 tensors of the program itself][ ({place})]"
+                                                      "[, +{growth_bytes:b} each step since step {since_step}][?batch_fits ; batch {batch_fits} would fit ({batch} did not)]"
+                                                      "[?batch_fits=0 ; which batch would fit is not known ({batch} did not)][?elsewhere ; the rest is not in tensors]"
+                                                      "[; the process held {rss_bytes:b}][, {was_bytes:b} at its start]")
+ENTRY(OOM_FAILED,   53, "alarm",   "oom_failed",      "{who}: ran out of memory[ of {device}][ in step {step}], {asked_bytes:b} more could not be allocated"
+                                                      "[: {held_bytes:b} of {limit_bytes:b} was held by tensors][, {is_bytes:b} of it by ][?part=1 what was made before the first step][?part=2 activations of {site}]"
+                                                      "[?part=3 gradients][?part=4 the state of the optimizer][?part=5 batches][?part=6 tensors of the program itself][ ({place})]"
+                                                      "[, +{growth_bytes:b} each step since step {since_step}][?batch_fits ; batch {batch_fits} would fit ({batch} did not)]"
+                                                      "[?batch_fits=0 ; which batch would fit is not known ({batch} did not)][?caught ; the program went on]")
 #undef ENTRY
 #endif
 /* clang-format on */

@@ -109,6 +109,8 @@ static void add_uint(struct text *t, enum entry_unit unit, uint64_t v, char how)
 
 	if (how == 'm')
 		add(t, "%.0f", (double)v / 1e6);
+	else if (how == 'b')
+		add(t, "%s", fmt_bytes(buf, v));
 	else if (unit == ENTRY_U_NS)
 		add(t, "%s", fmt_time(buf, v));
 	else
@@ -197,7 +199,7 @@ static bool condition(const struct journal_entry *e, const char *at, const char 
 	*text = end + 1;
 	if (is && at[len] == '=')
 		return e->v[f].u == num_front(at + len + 1, NULL);
-	return is && (f == FIELDS || entry_fields[f].type != ENTRY_T_FLAG || e->v[f].u);
+	return is && (f == FIELDS || entry_fields[f].type > ENTRY_T_FLAG || e->v[f].u);
 }
 
 static bool are_set(const struct journal_entry *e, const char *at, const char *end)

@@ -413,8 +413,10 @@ static void compare_ranks(struct sess *leader, uint64_t now)
 void alarm_tick(struct roster *r, uint64_t now)
 {
 	for (struct sess *s = r->first; s; s = s->next)
-		if (s->stream)
+		if (s->stream) {
 			look(s, now);
+			oom_tick(s, now);
+		}
 	stacks_tick(r, now);
 	if (r->ticks % LATE_S)
 		return;

@@ -190,6 +190,7 @@ static void settle(struct sess *s)
 	proc_exe(s->peer.pid, p->exe, sizeof(p->exe));
 	proc_seccomp(s->peer.pid, &s->channel.at_join);
 	identity_kernel(p, s->roster->param, &s->roster->plant->gpus, &s->roster->plant->node);
+	oom_joined(s);
 	recorder_came(&s->roster->gones, s->stream);
 	s->stream->changed = true;
 	stream_report(s->stream);

@@ -65,8 +65,10 @@ void sess_end(struct sess *s, bool dead)
 	}
 	while (dead && stream_drain(st, true) == 1)
 		;
-	if (dead)
+	if (dead) {
 		alarm_ended(s, clock_mono_ns());
+		oom_ended(s, clock_mono_ns());
+	}
 	stream_finish(st, clock_mono_ns());
 	budget_note(s);
 	st->proc.connected = 0;

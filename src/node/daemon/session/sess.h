@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "daemon/alarm/alarm.h"
+#include "daemon/alarm/oom.h"
 #include "daemon/budget/budget.h"
 #include "daemon/budget/slot.h"
 #include "daemon/session/channel.h"
@@ -36,6 +37,7 @@ struct sess {
 	struct sess_budget budget;
 	struct slot slot;
 	struct sess_alarms alarm;
+	struct sess_oom oom;
 };
 
 /*
