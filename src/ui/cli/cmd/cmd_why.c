@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* aon why - what costs time, how that is known, what to do and what that should bring. */
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/report/alarms.h"
 #include "cli/cluster/fleet_ask.h"
 #include "cli/core/inputs.h"
 #include "cli/core/locate.h"
+#include "cli/report/answer_text.h"
+#include "cli/report/oom_text.h"
 #include "cli/report/sums.h"
 #include "cli/report/view.h"
 #include "insight/live/answer.h"
@@ -194,6 +197,29 @@ static void account_text(const struct view *v)
 	}
 }
 
+/* The pids of what is shown; the caller frees them. */
+static uint64_t *pids_of(const struct view *v)
+{
+	uint64_t *pid = calloc(v->t->processes + 1, sizeof(*pid));
+
+	for (size_t i = 0; pid && i < v->t->processes; i++)
+		pid[i] = v->t->process[i].pid;
+	return pid;
+}
+
+/* A process that ran out of memory comes first: nothing matters more. */
+static bool ran_out(const struct view *v, struct store *st)
+{
+	struct oom_ask ask = { .by = FIELD_PID, .id = pids_of(v), .n = v->t->processes };
+	struct short_answer a;
+	bool is = ask.id && oom_answer(&a, st, &ask);
+
+	if (is)
+		answer_print(&v->out, &a);
+	free((void *)(uintptr_t)ask.id);
+	return is;
+}
+
 static int why_text(const struct view *v)
 {
 	const struct replay *r = v->fs->replay;
@@ -202,8 +228,11 @@ static int why_text(const struct view *v)
 	struct store *st = alarms_store(v->o, path);
 	struct short_answer a;
 
+	bool told;
+
 	view_head(v);
 	fputc('\n', v->out.f);
+	told = ran_out(v, st);
 	view_verdict(v);
 	if (v->in->devices)
 		account_text(v);
@@ -224,7 +253,7 @@ static int why_text(const struct view *v)
 	if (v->in->devices && !v->in->steps)
 		fprintf(stderr, "No step markers: times are of the whole trace, not of a step.\n");
 	answer_of(&a, v->in, v->fs);
-	return a.known || v->in->devices ? CLI_OK : CLI_UNSURE;
+	return told || a.known || v->in->devices ? CLI_OK : CLI_UNSURE;
 }
 
 static void print_json(const struct view *v)
@@ -237,8 +266,13 @@ static void print_json(const struct view *v)
 	findings_json(&j, v->t, v->fs, 0);
 	accounts_json(&j, v->in);
 	sums_json(&j, v->t);
-	if (st)
+	if (st) {
+		struct oom_ask ask = { .by = FIELD_PID, .id = pids_of(v), .n = v->t->processes };
+
 		alarms_json(&j, st);
+		oom_json(&j, st, &ask);
+		free((void *)(uintptr_t)ask.id);
+	}
 	store_close(st);
 	json_end(&j);
 }

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/report/oom_text.h"
 #include "cli/report/view.h"
 #include "insight/stretch.h"
 #include "read/stretch.h"
@@ -35,6 +36,19 @@ static int load(struct trace *t, struct store *st, const char *path, const struc
 	return err;
 }
 
+static bool ran_out(struct short_answer *out, struct store *st, const struct procs *ps)
+{
+	uint64_t *id = calloc(ps->n + 1, sizeof(*id));
+	struct oom_ask ask = { .by = FIELD_PROCESS, .id = id, .n = ps->n };
+	bool is;
+
+	for (size_t i = 0; id && i < ps->n; i++)
+		id[i] = ps->p[i].id;
+	is = id && oom_answer(out, st, &ask);
+	free(id);
+	return is;
+}
+
 bool answer_load(struct short_answer *out, struct store *st, const char *path,
 		 const struct procs *ps)
 {
@@ -44,6 +58,8 @@ bool answer_load(struct short_answer *out, struct store *st, const char *path,
 	bool known;
 
 	out->known = false;
+	if (ran_out(out, st, ps)) /* nothing matters more */
+		return true;
 	if (!ps->n || trace_new(&t) < 0)
 		return false;
 	known = load(t, st, path, ps, &in) == 0 && findings_new(&fs, in) == 0;
