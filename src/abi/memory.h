@@ -57,13 +57,15 @@ struct aon_memory_site {
 struct aon_memory_step {
 	uint64_t step; /* the last of the row */
 	uint64_t kept; /* at its end */
-	uint64_t peak; /* of the row */
+	uint64_t peak; /* of the row, */
+	uint64_t low;  /* and the least */
 	uint64_t batch;
 };
 
 struct aon_memory_total {
 	uint64_t live, peak;
-	uint64_t top;         /* at most, in the step under way */
+	uint64_t top;         /* at most, in the step under way, */
+	uint64_t bottom;      /* and at least */
 	uint64_t limit;       /* of the device, bytes; 0: not known */
 	uint64_t fails;       /* allocations that were refused; of the last one */
 	uint64_t fail_bytes;  /* what it asked for, */
@@ -90,4 +92,4 @@ struct aon_memory {
 
 _Static_assert(sizeof(struct aon_memory_site) == 192, "layout is ABI");
 _Static_assert(offsetof(struct aon_memory, total) == 56, "layout is ABI");
-_Static_assert(sizeof(struct aon_memory) == 56 + 2 * (96 + 2048) + 96 * 192, "layout is ABI");
+_Static_assert(sizeof(struct aon_memory) == 56 + 2 * (104 + 64 * 40) + 96 * 192, "layout is ABI");

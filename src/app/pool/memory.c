@@ -47,6 +47,7 @@ static void check_total(struct aon_memory_total *t)
 		cap(&t->step[i].step, MOST);
 		cap(&t->step[i].kept, MOST);
 		cap(&t->step[i].peak, MOST);
+		cap(&t->step[i].low, MOST);
 		cap(&t->step[i].batch, MOST);
 	}
 }

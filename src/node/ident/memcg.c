@@ -3,10 +3,10 @@
 #include "ident/memcg.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/file.h"
+#include "base/num.h"
 
 #define UNLIMITED (1ull << 60) /* version 1 has the largest page number instead of a word */
 #define DEPTH     16u
@@ -71,7 +71,7 @@ static uint64_t number_in(const struct memcg *g, size_t len, const char *name)
 
 	if (read_in(g->dir, len, name, buf, sizeof(buf)) <= 0)
 		return 0;
-	v = strtoull(buf, NULL, 10);
+	v = num_front(buf, NULL);
 	return v < UNLIMITED ? v : 0;
 }
 
@@ -87,7 +87,7 @@ bool memcg_read(const struct memcg *g, struct memcg_state *out)
 			    sizeof(buf)) <= 0)
 		return false;
 	kills = strstr(buf, "oom_kill ");
-	out->oom_kills = kills ? strtoull(kills + strlen("oom_kill "), NULL, 10) : 0;
+	out->oom_kills = kills ? num_front(kills + strlen("oom_kill "), NULL) : 0;
 	out->used = number_in(g, len, g->v2 ? "memory.current" : "memory.usage_in_bytes");
 	for (unsigned i = 0; i < DEPTH && len >= g->root; i++) {
 		uint64_t v = number_in(g, len, limit);

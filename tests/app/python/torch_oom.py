@@ -2,6 +2,7 @@
 """Programs that run out of memory, or nearly: torch_oom.py KIND [CGROUP]. Each moves itself into the cgroup."""
 import os
 import sys
+import time
 
 kind, group = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else ""
 if group:
@@ -95,7 +96,7 @@ def near():
     ballast = torch.zeros(int(sys.argv[3]), dtype=torch.uint8)
     for _ in range(40):
         step(256)
-    print("done", ballast.sum().item())
+    print("done", ballast[-1].item())
 
 
 def workers():
@@ -108,6 +109,7 @@ def workers():
 
         def __getitem__(self, i):
             self.kept.append(bytes(2 << 20))
+            time.sleep(0.02)
             return torch.zeros(WIDTH)
 
     for x in torch.utils.data.DataLoader(Data(), batch_size=4, num_workers=1):
@@ -127,7 +129,7 @@ def caught():
         except RuntimeError as e:
             print("caught", "allocate memory" in str(e))
             optimizer.zero_grad()
-        __import__("time").sleep(0.05)
+        time.sleep(0.05)
 
 
 def raised():
@@ -159,7 +161,7 @@ def cuda():
     torch.version.cuda = torch.version.cuda or "stand-in"
     for i in range(10):
         step(64)
-        __import__("time").sleep(0.15)
+        time.sleep(0.15)
     standin.standin_refuse(ctypes.c_int64(100 << 20))
     raise SystemExit(3)
 

@@ -18,6 +18,7 @@ from torchtest import APPS, torches
 
 APP = APPS / "torch_oom.py"
 MIB = 1 << 20
+LIMIT = 700
 
 
 class Group:
@@ -71,13 +72,13 @@ def line_of(text):
 def leak(p, g, version, python):
     r, why, text = run(p, python, "leak", g.path)
     oom = why["out_of_memory"]
-    ok(r.returncode == 137 and oom and oom["kind"] == "oom_killed", f"{version}: a leak is killed by the kernel, and told", (r.returncode, r.err, oom))
+    ok(r.returncode == -signal.SIGKILL and oom and oom["kind"] == "oom_killed", f"{version}: a leak is killed by the kernel, and told", (r.returncode, r.err, oom))
     held = oom["held_bytes"] / oom["limit_bytes"]
-    ok(oom["limit_bytes"] == 400 * MIB and 0.3 < held <= 1.05, f"{version}: what tensors held of the limit", oom)
-    # Four blocks keep 1 MiB each of two sites, and the sum of the two.
+    ok(oom["limit_bytes"] == LIMIT * MIB and 0.3 < held <= 1.05, f"{version}: what tensors held of the limit", oom)
+    # Each of the four layers keeps 1 MiB of its activation, and 1 MiB of its sum.
     ok(oom["site"] in ("layers.*.attn", "layers.*.act", "layers.*") and oom["place"] == f"torch_oom.py:{line_of('the line of the calls')}"
        or oom["site"] == "layers.*", f"{version}: the module and its line", oom)
-    want = 13 * MIB
+    want = 8 * MIB
     ok(0.6 * want < oom["growth_bytes"] < 1.4 * want and 1 <= oom["since_step"] <= 6, f"{version}: growth of a step, and since when", oom)
     ok(re.search(r"ran out of memory in step \d+, and the kernel killed it", text) and "loss.item()" in text, f"{version}: why says so", text)
     return oom
@@ -86,7 +87,7 @@ def leak(p, g, version, python):
 def large(p, g, version, python):
     r, why, text = run(p, python, "large", g.path)
     oom = why["out_of_memory"]
-    ok(r.returncode == 137 and oom and oom["step"] == 7 and "growth_bytes" not in oom, f"{version}: a batch too large, in its step", (r.returncode, oom))
+    ok(r.returncode == -signal.SIGKILL and oom and oom["step"] == 7 and "growth_bytes" not in oom, f"{version}: a batch too large, in its step", (r.returncode, oom))
     if "batch" in oom:
         fits = oom["batch_fits"]
         ok(oom["batch"] == 65536 and 512 < fits < 65536, f"{version}: a batch that fits", oom)
@@ -116,7 +117,7 @@ def refused(p, version, python):
 
 
 def near(p, g, version, python):
-    r, why, text = run(p, python, "near", g.path, 150 * MIB)
+    r, why, text = run(p, python, "near", g.path, 300 * MIB)
     ok(r.returncode == 0 and why["out_of_memory"] is None and not [a for a in why["alarms"] if a["kind"].startswith("oom")],
        f"{version}: near its limit, and well: no alarm", (r.returncode, r.err, why["alarms"]))
 
@@ -147,7 +148,7 @@ def killed_by_us(p, g, version, python):
         ok(len(told) == 1 and told[0].get("growth_bytes"), f"{version}: aond was killed meanwhile", (r.returncode, why))
 
 
-with Place() as place, Group(400) as group:
+with Place() as place, Group(LIMIT) as group:
     for which in torches():
         leak(place, group, *which)
         near(place, group, *which)

@@ -81,17 +81,17 @@ static void test_fits(void)
 	s->live = 800 * MIB;
 	t->rows = 2;
 	t->step[0] = (struct aon_memory_step){
-		.step = 1, .kept = 100 * MIB, .peak = 400 * MIB, .batch = 16
+		.step = 1, .kept = 110 * MIB, .low = 100 * MIB, .peak = 400 * MIB, .batch = 16
 	};
 	t->step[1] = (struct aon_memory_step){
-		.step = 2, .kept = 100 * MIB, .peak = 420 * MIB, .batch = 16
+		.step = 2, .kept = 110 * MIB, .low = 100 * MIB, .peak = 420 * MIB, .batch = 16
 	};
 	/* 20 MiB a sample, 800 MiB without what is kept and what is no tensor, a twentieth left free. */
-	T_OK(oom_fits(&m, AON_MEMORY_HOST, f.limit) == 38, "activations scale with the batch: %llu",
-	     (unsigned long long)oom_fits(&m, AON_MEMORY_HOST, f.limit));
+	T_OK(oom_fits(&m, AON_MEMORY_HOST, &f) == 38, "activations scale with the batch: %llu",
+	     (unsigned long long)oom_fits(&m, AON_MEMORY_HOST, &f));
 	T_OK(strstr(said(&f), "; batch 38 would fit (64 did not)"), "said: %s", said(&f));
 	t->rows = 0;
-	T_OK(oom_fits(&m, AON_MEMORY_HOST, f.limit) == 0 &&
+	T_OK(oom_fits(&m, AON_MEMORY_HOST, &f) == 0 &&
 		     strstr(said(&f), "which batch would fit is not known (64 did not)"),
 	     "no step has ended: not known");
 	m.batch = 0;

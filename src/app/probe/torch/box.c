@@ -149,8 +149,14 @@ void box_add(struct aon_memory *m, uint32_t site, uint64_t bytes)
 
 void box_sub(struct aon_memory *m, uint32_t site, uint64_t bytes)
 {
+	struct aon_memory_total *t = &m->total[m->site[site].space];
+	uint64_t least = word_get(&t->bottom), left;
+
 	word_lower(&m->site[site].live, bytes);
-	word_lower(&m->total[m->site[site].space].live, bytes);
+	left = word_lower(&t->live, bytes);
+	while (left < least && !__atomic_compare_exchange_n(&t->bottom, &least, left, true,
+							    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
 }
 
 void box_fail(struct aon_memory *m, enum aon_memory_space space, uint64_t bytes, uint32_t site)
@@ -194,8 +200,11 @@ static void halve_rows(struct aon_memory_total *t)
 		struct aon_memory_step *a = &t->step[2 * i], *b = &t->step[2 * i + 1];
 		uint64_t peak = a->peak > b->peak ? a->peak : b->peak;
 
-		t->step[i] = *b;
-		t->step[i].peak = peak;
+		t->step[i] = (struct aon_memory_step){ .step = b->step,
+						       .kept = b->kept,
+						       .peak = peak,
+						       .low = a->low < b->low ? a->low : b->low,
+						       .batch = b->batch };
 	}
 	t->every *= 2;
 	word_set(&t->rows, AON_MEMORY_STEPS / 2);
@@ -205,6 +214,7 @@ static void box_step_total(struct aon_memory_total *t, uint64_t number, uint64_t
 {
 	uint64_t rows = word_get(&t->rows), live = word_get(&t->live);
 	uint64_t top = __atomic_exchange_n(&t->top, live, __ATOMIC_RELAXED);
+	uint64_t bottom = __atomic_exchange_n(&t->bottom, live, __ATOMIC_RELAXED);
 	struct aon_memory_step *r;
 
 	word_raise(&t->peak, top);
@@ -215,7 +225,7 @@ static void box_step_total(struct aon_memory_total *t, uint64_t number, uint64_t
 	}
 	if (!rows || (number - 1) / t->every != (t->step[rows - 1].step - 1) / t->every) {
 		r = &t->step[rows];
-		*r = (struct aon_memory_step){ .step = number };
+		*r = (struct aon_memory_step){ .step = number, .low = bottom };
 		word_set(&t->rows, rows + 1);
 	} else {
 		r = &t->step[rows - 1];
@@ -223,6 +233,7 @@ static void box_step_total(struct aon_memory_total *t, uint64_t number, uint64_t
 	r->step = number;
 	r->kept = live;
 	r->peak = top > r->peak ? top : r->peak;
+	r->low = bottom < r->low ? bottom : r->low;
 	r->batch = batch;
 }
 

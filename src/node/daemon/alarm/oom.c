@@ -57,20 +57,21 @@ struct oom_site oom_site(const struct aon_memory *m, enum aon_memory_space space
 	return out;
 }
 
-/* Activations grow with the batch, the rest does not: what a step with a known batch needed tells of others. */
-uint64_t oom_fits(const struct aon_memory *m, enum aon_memory_space space, uint64_t limit)
+/* Activations grow with the batch, the rest does not: what a step with a known batch needed above its least tells of
+ * others. */
+uint64_t oom_fits(const struct aon_memory *m, enum aon_memory_space space,
+		  const struct oom_facts *f)
 {
 	const struct aon_memory_total *t = &m->total[space];
-	uint64_t outside, room, fits, kept = t->rows ? t->step[t->rows - 1].kept : 0;
+	uint64_t outside = f->killed && space == AON_MEMORY_HOST ? minus(f->limit, t->live) : 0;
 
-	if (!m->batch || !limit || t->every != 1)
+	if (!m->batch || !f->limit || t->every != 1)
 		return 0;
-	outside = space == AON_MEMORY_HOST && !t->fails ? minus(limit, t->live) : 0;
-	room = minus(limit, outside + kept);
+	outside = f->outside > outside ? f->outside : outside;
 	for (uint64_t i = t->rows; i-- > 0;) {
 		const struct aon_memory_step *r = &t->step[i];
-		uint64_t before = i ? t->step[i - 1].kept : r->kept;
-		double each = r->batch ? (double)minus(r->peak, before) / (double)r->batch : 0;
+		uint64_t room = minus(f->limit, outside + r->low), fits;
+		double each = r->batch ? (double)minus(r->peak, r->low) / (double)r->batch : 0;
 
 		if (each <= 0)
 			continue;
@@ -149,9 +150,9 @@ void oom_entry(struct journal_entry *e, const struct aon_memory *m, enum aon_mem
 		entry_u(e, FIELD_SINCE, o.since);
 	} else if (m->batch) {
 		entry_u(e, FIELD_BATCH, m->batch);
-		entry_u(e, FIELD_FITS, oom_fits(m, space, f->limit));
+		entry_u(e, FIELD_FITS, oom_fits(m, space, f));
 	}
-	if (f->killed && f->limit && t->live < f->limit / 2)
+	if (f->killed && t->live < minus(f->limit, f->rss_at) / 2)
 		entry_u(e, FIELD_ELSEWHERE, 1);
 	if (f->killed && f->rss)
 		entry_u(e, FIELD_RSS_BYTES, f->rss);

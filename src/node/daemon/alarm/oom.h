@@ -24,6 +24,7 @@ struct sess_oom {
 	uint64_t kills;                      /* in its cgroup, of others */
 	uint64_t limit;                      /* bytes; 0: none */
 	uint64_t rss, rss_at;                /* the last that was seen, and the first */
+	uint64_t outside;                    /* its own memory that is not in tensors, at most */
 	uint64_t fails[AON_MEMORY_SPACES];   /* that were told of, */
 	uint64_t fail_ns[AON_MEMORY_SPACES]; /* and since when there is another */
 };
@@ -35,7 +36,7 @@ void oom_ended(struct sess *s, uint64_t now_ns); /* the process is gone */
 /* --- what the table tells: pure --- */
 
 struct oom_facts {
-	uint64_t limit, rss, rss_at; /* 0: not known */
+	uint64_t limit, rss, rss_at, outside; /* 0: not known */
 	bool killed;
 	bool caught;
 };
@@ -49,7 +50,8 @@ struct oom_site {
 
 struct oom_site oom_site(const struct aon_memory *m, enum aon_memory_space space);
 /* The largest batch that would have fitted; 0: not known. */
-uint64_t oom_fits(const struct aon_memory *m, enum aon_memory_space space, uint64_t limit);
+uint64_t oom_fits(const struct aon_memory *m, enum aon_memory_space space,
+		  const struct oom_facts *f);
 /* What one site holds. */
 void oom_put_site(struct journal_entry *e, const struct aon_memory *m,
 		  const struct aon_memory_site *s);

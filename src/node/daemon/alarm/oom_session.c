@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/sysinfo.h>
+#include <unistd.h>
 
 #include "base/file.h"
-#include "base/proc.h"
 #include "daemon/core/count.h"
 #include "daemon/session/session_list.h"
 #include "pool/memory.h"
@@ -158,6 +158,7 @@ static void look_at_fails(struct sess *s, const struct aon_memory *m, uint64_t n
 		const struct aon_memory_total *t = &m->total[k];
 		bool went_on = m->step > t->fail_step + 1;
 		struct oom_facts f = { .limit = k == AON_MEMORY_HOST ? limit_of(s) : t->limit,
+				       .outside = k == AON_MEMORY_HOST ? s->oom.outside : 0,
 				       .caught = went_on ||
 						 (over && m->ended && m->step > t->fail_step) };
 
@@ -173,25 +174,35 @@ static void look_at_fails(struct sess *s, const struct aon_memory *m, uint64_t n
 	}
 }
 
-static void look_at_rss(struct sess *s)
+/* Pages of files and shared memory are not its own. */
+static void look_at_rss(struct sess *s, const struct aon_memory *m)
 {
-	struct proc_usage u;
+	unsigned long long all, rss, shared;
+	char path[40], text[128];
+	uint64_t own, page = (uint64_t)sysconf(_SC_PAGESIZE);
 
-	if (proc_usage(s->peer.pid, &u) < 0)
+	snprintf(path, sizeof(path), "/proc/%d/statm", (int)s->peer.pid);
+	if (file_text(AT_FDCWD, path, text, sizeof(text)) <= 0 ||
+	    sscanf(text, "%llu %llu %llu", &all, &rss, &shared) != 3 || !rss || shared > rss)
 		return;
-	s->oom.rss = u.rss_bytes;
+	s->oom.rss = rss * page;
 	if (!s->oom.rss_at)
-		s->oom.rss_at = u.rss_bytes;
+		s->oom.rss_at = s->oom.rss;
+	own = (rss - shared) * page;
+	if (own > m->total[AON_MEMORY_HOST].live + s->oom.outside)
+		s->oom.outside = own - m->total[AON_MEMORY_HOST].live;
 }
 
 void oom_tick(struct sess *s, uint64_t now_ns)
 {
 	struct aon_memory m;
+	bool known;
 
 	if (s->roster->count > FEW && (s->roster->ticks + s->id) % SELDOM)
 		return;
-	look_at_rss(s);
-	if (get_table(s, &m))
+	known = get_table(s, &m);
+	look_at_rss(s, &m);
+	if (known)
 		look_at_fails(s, &m, now_ns, false);
 }
 
@@ -213,7 +224,10 @@ void oom_ended(struct sess *s, uint64_t now_ns)
 
 	killed = memcg_read(&s->oom.group, &now) && now.oom_kills > s->oom.kills && !m.ended;
 	if (killed) {
-		struct oom_facts f = { .killed = true, .rss = s->oom.rss, .rss_at = s->oom.rss_at };
+		struct oom_facts f = { .killed = true,
+				       .rss = s->oom.rss,
+				       .rss_at = s->oom.rss_at,
+				       .outside = s->oom.outside };
 
 		s->oom.limit = now.limit;
 		f.limit = limit_of(s);
