@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* memory.h - aond's copy of the table of who holds memory, which a process wrote: copied, checked, bounded. */
+/* memory.h - aond's copy of the table of memory's holders, which a process wrote: copied, checked, bounded. */
 #pragma once
 
 #include "abi/memory.h"

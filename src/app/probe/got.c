@@ -98,7 +98,9 @@ static int take(const struct image *im, const ElfW(Rela) * rel, size_t n,
 		for (size_t k = 0; sym && k < wanted; k++) {
 			if (rel[i].r_addend || strcmp(name, places[k].name) != 0)
 				continue;
-			err = put(im, (void **)(im->base + rel[i].r_offset), places[k].to);
+			err = places[k].to
+				      ? put(im, (void **)(im->base + rel[i].r_offset), places[k].to)
+				      : 0;
 			if (err)
 				return err;
 			taken++;

@@ -13,7 +13,7 @@
 
 struct got_place {
 	const char *name; /* of the function */
-	void *to;         /* what is called from now on */
+	void *to;         /* what is called from now on; NULL: only count the entries */
 };
 
 /*

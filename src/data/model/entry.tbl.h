@@ -91,7 +91,7 @@ FIELD(SINCE,       70, UINT,  "since_step",    COUNT) /* from here on */
 FIELD(BATCH,       71, UINT,  "batch",         COUNT)
 FIELD(FITS,        72, UINT,  "batch_fits",    COUNT) /* 0: not known */
 FIELD(CAUGHT,      73, FLAG,  "caught",        COUNT) /* the program went on */
-FIELD(ELSEWHERE,   74, FLAG,  "elsewhere",     COUNT) /* less than half of it is in tensors */
+FIELD(ELSEWHERE,   74, FLAG,  "elsewhere",     COUNT) /* tensors hold less than half */
 FIELD(STEP_LIST,   75, UINTS, "at_steps",      COUNT)
 FIELD(KEPT_LIST,   76, UINTS, "kept_list",     BYTES) /* after each of these, */
 FIELD(PEAK_LIST,   77, UINTS, "peak_list",     BYTES) /* and at most in it */

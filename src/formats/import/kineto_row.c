@@ -346,7 +346,7 @@ static int on_host(struct kineto_in *k, const struct key *cat, struct event *e)
 		uint32_t shapes = 0;
 
 		err = kineto_has(r, F_DIMS) ? kineto_shapes(k, &shapes) : 0;
-		/* Only of the backward pass the forward thread is told. */
+		/* Only operators of the backward pass name the forward thread. */
 		e->b = trace_op(number(r, F_FORWARD), number32(r, F_OP_SEQUENCE), shapes);
 	}
 	return err;

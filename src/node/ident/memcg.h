@@ -21,7 +21,7 @@ struct memcg {
 };
 
 struct memcg_state {
-	uint64_t limit; /* the least of it and the cgroups around it; 0: none */
+	uint64_t limit; /* the smallest: its own, or of a cgroup around it; 0: none */
 	uint64_t used;  /* 0: not known */
 	uint64_t oom_kills;
 };

@@ -89,7 +89,7 @@ static int collect(struct insight *in, struct host_account *a, bool comm, struct
 	return err;
 }
 
-/* What of the collectives no operator covers. */
+/* The parts of collectives that no operator covers. */
 static int without(struct spans *out, const struct spans *comm, const struct spans *op)
 {
 	size_t k = 0;

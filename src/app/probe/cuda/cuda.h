@@ -295,6 +295,7 @@ bool neighbour_subscribed(struct cuda *c); /* another tool has a subscriber */
 
 /* --- keep.c --- */
 bool keep_start(struct cuda *c);
+void keep_pause(uint32_t ms);
 void keep_doorbell(struct cuda *c);
 void keep_tick(struct cuda *c); /* one look; by the thread, and at the start */
 void keep_cost(struct cuda *c);

@@ -44,6 +44,13 @@ static void futex_wake(_Atomic uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT32_MAX, NULL, NULL, 0);
 }
 
+void keep_pause(uint32_t ms)
+{
+	_Atomic uint32_t word = 0;
+
+	futex_wait(&word, 0, ms);
+}
+
 void keep_doorbell(struct cuda *c)
 {
 	int saved = errno;

@@ -29,8 +29,6 @@ static int driver_most(void)
 	memcpy(&get, &fn, sizeof(get));
 	if (fn && get(&version))
 		version = 0;
-	if (lib)
-		dlclose(lib);
 	return version / 1000;
 }
 

@@ -8,8 +8,6 @@
  * The order is CUPTI's: subscribe before anything else, attributes before buffers, buffers before
  * kinds. Whatever a version refuses is skipped; only kernels are required.
  */
-#include <time.h>
-
 #include "base/clock.h"
 #include "probe/cuda/cuda.h"
 
@@ -260,10 +258,8 @@ leave:
 
 static bool lent_back(struct cuda *c)
 {
-	struct timespec ms = { .tv_nsec = 1000000 };
-
 	for (unsigned i = 0; i < CUDA_LATE_MS && buffer_lent(c); i++)
-		nanosleep(&ms, NULL);
+		keep_pause(1);
 	return !buffer_lent(c);
 }
 

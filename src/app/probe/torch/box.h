@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * box.h - the table of who holds memory (abi/memory.h): adding, taking off, and what a step leaves. Pure: a table in.
+ * box.h - the table of memory's holders (abi/memory.h): adding, taking off, and what a step leaves. Pure: a table in.
  *
  * Everything but box_step() may be called by any thread at any time. Nothing waits: where two threads make the same
  * site, one of them leaves.

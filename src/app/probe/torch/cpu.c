@@ -19,6 +19,7 @@
 #include <stddef.h>
 
 #include "probe/torch/box.h"
+#include "probe/got.h"
 #include "probe/torch/torch.h"
 
 #define NEW    "_ZN3c1025ProfiledCPUMemoryReporter3NewEPvm"
@@ -89,24 +90,24 @@ AON_API int aon_torch_cpu_memory(int exact);
 /* 0, or -ENOSYS: this torch has no such calls to take. */
 AON_API int aon_torch_cpu_memory(int exact)
 {
-	void *lib = got_open("libc10.so");
-	struct got_place want[] = { { NEW, (void *)on_new, NULL, NULL },
-				    { DELETE, (void *)on_delete, NULL, NULL },
-				    { REFUSE, (void *)on_refuse, NULL, NULL } };
+	static const struct got_place want[] = { { NEW, (void *)on_new },
+						 { DELETE, (void *)on_delete },
+						 { REFUSE, (void *)on_refuse } };
+	void *lib = library_open("libc10.so");
 	int err;
 
 	if (block_on())
 		return 0;
-	for (size_t i = 0; lib && i < sizeof(want) / sizeof(want[0]); i++)
-		want[i].was = dlsym(lib, want[i].name);
-	cpu.made = (new_fn *)want[0].was;
-	cpu.freed = (delete_fn *)want[1].was;
-	cpu.refused = (refuse_fn *)want[2].was;
+	if (!lib)
+		return -ENOSYS;
+	cpu.made = (new_fn *)dlsym(lib, NEW);
+	cpu.freed = (delete_fn *)dlsym(lib, DELETE);
+	cpu.refused = (refuse_fn *)dlsym(lib, REFUSE);
 	if (!cpu.made || !cpu.freed)
 		return -ENOSYS;
 	err = block_start(exact);
 	if (err)
 		return err;
 	cpu.exact = exact;
-	return got_take("libc10.so", want, 3, 2);
+	return library_take("libc10.so", want, cpu.refused ? 3 : 2, 2);
 }

@@ -12,6 +12,7 @@
 #include <stddef.h>
 
 #include "probe/torch/box.h"
+#include "probe/got.h"
 #include "probe/torch/torch.h"
 
 #define USAGE     "_ZN3c1027reportMemoryUsageToProfilerEPvlmmNS_6DeviceE"
@@ -67,18 +68,18 @@ AON_API void aon_torch_gpu_limit(uint32_t index, uint64_t bytes);
 /* After aon_torch_cpu_memory(). -ENOENT: a torch without GPUs. */
 AON_API int aon_torch_gpu_memory(void)
 {
-	void *lib = got_open("libc10.so");
+	void *lib = library_open("libc10.so");
 	bool old = lib && !dlsym(lib, USAGE);
-	struct got_place want[] = { { old ? USAGE_OLD : USAGE, (void *)on_usage, NULL, NULL },
-				    { old ? OOM_OLD : OOM, (void *)on_oom, NULL, NULL } };
+	struct got_place want[] = { { old ? USAGE_OLD : USAGE, (void *)on_usage },
+				    { old ? OOM_OLD : OOM, (void *)on_oom } };
 
 	if (!block_on() || !lib)
 		return -1;
-	for (size_t i = 0; i < sizeof(want) / sizeof(want[0]); i++)
-		want[i].was = dlsym(lib, want[i].name);
-	cuda.usage = (usage_fn *)want[0].was;
-	cuda.refused = (oom_fn *)want[1].was;
-	return got_take("libc10_cuda.so", want, 2, 1);
+	cuda.usage = (usage_fn *)dlsym(lib, want[0].name);
+	cuda.refused = (oom_fn *)dlsym(lib, want[1].name);
+	if (!cuda.usage)
+		return -ENOSYS;
+	return library_take("libc10_cuda.so", want, cuda.refused ? 2 : 1, 1);
 }
 
 /* What a GPU has in all. */

@@ -12,7 +12,7 @@
  * event.c   Python's garbage, and compilations            data.c   batches of loaders
  * thread.c  what a thread has open, and forks             stay.c   cost of unsampled steps
  * call.c    calls of modules: steps without optimizers    shape.c  names and shapes of operators
- * backward.c  the backward pass                           box.c    the table of who holds memory
+ * backward.c  the backward pass                           box.c    the table of memory's holders
  * block.c   blocks of memory, counted by chance           site.c   where a block is allocated
  * gpu.c     blocks of GPUs                                got.c    takes calls of a library
  *
@@ -177,16 +177,11 @@ void memory_put(uint32_t track, enum memory_of which, int64_t value, uint64_t st
 /* --- cpu.c --- */
 void cpu_step(uint64_t number);
 
-/* --- got.c: calls of a library that is loaded, by the begin of its name --- */
-struct got_place {
-	const char *name;
-	void *to;
-	void *was;    /* what the call leads to, of the caller */
-	void **entry; /* of got_take() */
-};
-/* 0; -ENOENT: no such library; -ENOSYS: the first `must` are not all there. They stay taken. */
-int got_take(const char *lib, struct got_place *want, size_t n, size_t must);
-void *got_open(const char *lib); /* of dlopen(); NULL: not loaded */
+/* --- library.c: torch's libraries, by the begin of their names --- */
+struct got_place;
+/* 0; -ENOENT: no such library; -ENOSYS: it does not import the first `must`, and none is taken. */
+int library_take(const char *lib, const struct got_place *want, size_t n, size_t must);
+void *library_open(const char *lib); /* of dlopen(); NULL: not loaded */
 
 /* --- site.c: where in the program this thread allocates --- */
 block_site_fn site_now;

@@ -2,7 +2,7 @@
 /*
  * column.c - the pages of a column. Fields by their public numbers:
  *
- *	PageHeader  1 type: 0 data, 2 dictionary, 3 data of version 2  2 bytes of it  3 compressed
+ *	PageHeader  1 type: 0 data, 2 dictionary, 3 data of version 2  2 its bytes  3 compressed
  *	            5 of data: 1 values  2 encoding  3 encoding of levels
  *	            7 of a dictionary: 1 values  2 encoding
  *	            8 of version 2: 1 values  4 encoding  5, 6 bytes of levels  7 compressed?

@@ -32,7 +32,7 @@ struct parquet_column {
 	uint8_t type;
 	bool optional, is_unsigned;
 	/* The chunk of this row group. */
-	uint64_t at, end; /* bytes of the file that are left of it */
+	uint64_t at, end; /* its bytes of the file that are left */
 	uint64_t left;    /* values after this page */
 	uint8_t codec;
 	/* Its dictionary. */

@@ -28,7 +28,7 @@
 
 #define FOOTER_MAX  (64u << 20)
 #define DEPTH_MAX   32u
-#define ROWS_A_BYTE 64u /* of the file; what names a time takes more than a bit of it */
+#define ROWS_A_BYTE 64u /* of the file: a row that names a time takes more than a bit */
 #define ROWS_FREE   65536u
 
 struct parquet {

@@ -57,8 +57,8 @@ struct oom_site oom_site(const struct aon_memory *m, enum aon_memory_space space
 	return out;
 }
 
-/* Activations grow with the batch, the rest does not: what a step with a known batch needed above its least tells of
- * others. */
+/* Activations grow with the batch, the rest does not: what a step with a known batch needed above its minimum tells
+ * about others. */
 uint64_t oom_fits(const struct aon_memory *m, enum aon_memory_space space,
 		  const struct oom_facts *f)
 {

@@ -25,7 +25,7 @@ struct sess_oom {
 	uint64_t limit;                      /* bytes; 0: none */
 	uint64_t rss, rss_at;                /* the last that was seen, and the first */
 	uint64_t outside;                    /* its own memory that is not in tensors, at most */
-	uint64_t fails[AON_MEMORY_SPACES];   /* that were told of, */
+	uint64_t fails[AON_MEMORY_SPACES];   /* that were reported, */
 	uint64_t fail_ns[AON_MEMORY_SPACES]; /* and since when there is another */
 };
 

@@ -208,7 +208,7 @@ void oom_tick(struct sess *s, uint64_t now_ns)
 
 /* --- the end --- */
 
-/* The kill is this process's: others of the cgroup have not died of it. */
+/* The kill is this process's: no other process of the cgroup has died. */
 static void claim(struct sess *s, uint64_t kills)
 {
 	for (struct sess *o = s->roster->first; o; o = o->next)
