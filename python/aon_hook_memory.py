@@ -26,7 +26,7 @@ def _placer(torch):
 
 def listen(torch, lib):
     mode = os.environ.get("AON_TORCH_MEMORY")
-    if mode != "off" and lib.aon_torch_cpu_memory(mode == "cpu") == 0:
+    if mode in ("sites", "cpu") and lib.aon_torch_cpu_memory(mode == "cpu") == 0:
         lib.aon_torch_place.argtypes = [ctypes.py_object]
         lib.aon_torch_place(_placer(torch))
         lib.aon_torch_gpu_memory()

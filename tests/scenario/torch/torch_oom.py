@@ -51,7 +51,7 @@ class Group:
 
 def start(p, python, *args):
     argv = [find("aon"), "run", "--no-report", "-o", p.path / "run.db", "--", python, APP, *args]
-    return subprocess.Popen([str(a) for a in argv], env=env_for(p), cwd=p.path, stdout=subprocess.PIPE,
+    return subprocess.Popen([str(a) for a in argv], env=env_for(p, AON_TORCH_MEMORY="sites"), cwd=p.path, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, text=True)
 
 
@@ -92,7 +92,7 @@ def large(p, g, version, python):
     if "batch" in oom:
         fits = oom["batch_fits"]
         ok(oom["batch"] == 65536 and 512 < fits < 65536, f"{version}: a batch that fits", oom)
-        env = env_for(p)
+        env = env_for(p, AON_TORCH_MEMORY="sites")
         r = subprocess.run([python, str(APP), "fits", str(g.path), str(fits)], env=env, capture_output=True, timeout=200)
         ok(r.returncode == 0, f"{version}: and it does: {fits}", r)
     else:
@@ -134,7 +134,7 @@ def gpu(p, version, python):
 def killed_by_us(p, g, version, python):
     """SIGKILL by somebody is no lack of memory; aond that was killed meanwhile finds the table again."""
     with Daemon(p) as d:
-        env = env_for(p, AON_RUN_DIR=str(p.run))
+        env = env_for(p, AON_RUN_DIR=str(p.run), AON_TORCH_MEMORY="sites")
         argv = [find("aon"), "run", "--no-report", "--", python, str(APP), "leak", str(g.path)]
         r = subprocess.Popen([str(a) for a in argv], env=env, cwd=p.path)
         time.sleep(4)
