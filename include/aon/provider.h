@@ -152,7 +152,7 @@ AON_API uint32_t aon_capture(uint32_t *ms);
 AON_API uint32_t aon_room(uint32_t *ms);
 /*
  * A profiler of this process begins, and its library needs hardware that a probe may hold:
- * aon_room_begin() returns when the probe has left it, after two seconds at most. The probe comes
+ * aon_room_begin() returns when the probe has left it, after 30 seconds at most. The probe comes
  * back some time after aon_room_end(). The probe that holds it says with aon_room_serve() whom to
  * call: with the name, and with NULL at the end.
  */

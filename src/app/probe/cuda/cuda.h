@@ -57,7 +57,8 @@
 #define CUDA_RETRY_MS 3000u  /* between two checks whether another tool has left */
 #define CUDA_ROOM_MS  10000u /* for an expected tool, before the first check */
 #define CUDA_EXIT_MS  500u   /* how long an exit may wait for a flush */
-#define CUDA_LATE_MS  100u   /* how long buffers may come after a flush */
+#define CUDA_LATE_MS  100u   /* how long buffers may come after a flush, at the exit; */
+#define CUDA_GIVE_MS  2000u  /* before another tool, which would get them */
 
 /* --- capabilities of a libcupti, detected at run time --- */
 
@@ -125,10 +126,11 @@ struct cuda_exec { /* an instantiated graph */
 
 /* Other users of CUPTI in this process, as far as they are seen. */
 struct neighbour {
-	_Atomic uint64_t kinds[2]; /* bits: those that they have enabled */
-	_Atomic uint32_t subs;     /* their subscribers */
-	_Atomic uint32_t rooms;    /* requests for room that have not ended */
-	_Atomic uint64_t last_ns;  /* when they were last seen; 0: never */
+	_Atomic uint64_t kinds[2];  /* bits: those that they have enabled */
+	_Atomic uint32_t subs;      /* their subscribers */
+	_Atomic uint32_t rooms;     /* requests for room that have not ended */
+	_Atomic uint32_t beginning; /* they prepare, and have enabled nothing yet */
+	_Atomic uint64_t last_ns;   /* when they were last seen; 0: never */
 	char who[48];
 	unsigned long long adds, adds_next; /* the loader's count of libraries */
 };
@@ -269,7 +271,7 @@ bool graph_by_node(uint32_t launch); /* is this launch of a graph recorded node 
 /* Subscribes and enables. 0, or CUPTI's error; *step says what failed. */
 int session_open(struct cuda *c, const char **step);
 void session_close(struct cuda *c);
-void session_drain(struct cuda *c); /* until CUPTI holds no buffer of ours */
+void session_drain(struct cuda *c, uint32_t ms); /* until CUPTI holds no buffer of ours */
 void session_want(struct cuda *c, uint32_t want);
 int session_graph_level(struct cuda *c, bool whole);
 const char *session_why(int error);

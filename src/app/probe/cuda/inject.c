@@ -128,7 +128,7 @@ static void leave(void)
 	    atomic_load_explicit(&c->state, memory_order_acquire) == CUDA_ON) {
 		pm_close(c);
 		range_close(c);
-		session_drain(c);
+		session_drain(c, CUDA_LATE_MS);
 		if (c->sub)
 			c->api.Unsubscribe(c->sub);
 		keep_cost(c);

@@ -27,8 +27,9 @@
 #include "probe/cuda/cuda.h"
 #include "probe/got.h"
 
-#define LEAVE_MS 2000u
-#define QUIET_NS 1000000000ull /* after their last call: a profiler with a schedule begins again */
+#define LEAVE_MS 30000u /* without a CPU for the probe's thread; else some tens of milliseconds */
+#define QUIET_NS 1000000000ull  /* after their last call: a profiler with a schedule begins again */
+#define BEGIN_NS 60000000000ull /* after a call that begins, until they enable a kind */
 
 /* clang-format off */
 #define CALLS(X)                                                                \
@@ -65,6 +66,7 @@ static int set_kind(int kind, bool on, int err)
 
 	if (!n || kind < 0 || kind >= 128 || (on && err))
 		return err;
+	atomic_store_explicit(&n->beginning, 0, memory_order_relaxed);
 	if (on)
 		atomic_fetch_or_explicit(&n->kinds[kind / 64], bit, memory_order_relaxed);
 	else
@@ -83,6 +85,8 @@ static int set_sub(bool on, int err)
 		atomic_fetch_add_explicit(&n->subs, 1, memory_order_relaxed);
 	else if (atomic_load_explicit(&n->subs, memory_order_relaxed))
 		atomic_fetch_sub_explicit(&n->subs, 1, memory_order_relaxed);
+	if (!on)
+		atomic_store_explicit(&n->beginning, 0, memory_order_relaxed);
 	touch(n);
 	return err;
 }
@@ -91,11 +95,13 @@ bool neighbour_busy(struct cuda *c)
 {
 	struct neighbour *n = &c->neighbour;
 	uint64_t last = atomic_load_explicit(&n->last_ns, memory_order_relaxed);
+	uint64_t quiet =
+		atomic_load_explicit(&n->beginning, memory_order_relaxed) ? BEGIN_NS : QUIET_NS;
 
 	return atomic_load_explicit(&n->kinds[0], memory_order_relaxed) ||
 	       atomic_load_explicit(&n->kinds[1], memory_order_relaxed) ||
 	       atomic_load_explicit(&n->rooms, memory_order_relaxed) ||
-	       (last && clock_mono_ns() - last < QUIET_NS);
+	       (last && clock_mono_ns() - last < quiet);
 }
 
 bool neighbour_subscribed(struct cuda *c)
@@ -134,16 +140,26 @@ static void called(void *from)
 
 #define COMES() called(__builtin_return_address(0))
 
+/* Their buffers are registered, or they have subscribed: kinds follow, and must find that so. */
+static int begins(int err)
+{
+	struct neighbour *n = them();
+
+	if (n && !err)
+		atomic_store_explicit(&n->beginning, 1, memory_order_relaxed);
+	return err;
+}
+
 static int on_Subscribe(void **sub, void *fn, void *user)
 {
 	COMES();
-	return set_sub(true, real_Subscribe(sub, fn, user));
+	return begins(set_sub(true, real_Subscribe(sub, fn, user)));
 }
 
 static int on_Subscribe_v2(void **sub, void *fn, void *user, void *params)
 {
 	COMES();
-	return set_sub(true, real_Subscribe_v2(sub, fn, user, params));
+	return begins(set_sub(true, real_Subscribe_v2(sub, fn, user, params)));
 }
 
 static int on_Unsubscribe(void *sub)
@@ -154,13 +170,13 @@ static int on_Unsubscribe(void *sub)
 static int on_ActivityRegisterCallbacks(void *request, void *complete)
 {
 	COMES();
-	return real_ActivityRegisterCallbacks(request, complete);
+	return begins(real_ActivityRegisterCallbacks(request, complete));
 }
 
 static int on_ActivityRegisterCallbacks_v2(void *sub, void *request, void *complete)
 {
 	COMES();
-	return real_ActivityRegisterCallbacks_v2(sub, request, complete);
+	return begins(real_ActivityRegisterCallbacks_v2(sub, request, complete));
 }
 
 static int on_ActivityEnable(int kind)

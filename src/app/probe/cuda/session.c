@@ -256,9 +256,9 @@ leave:
 	return err;
 }
 
-static bool lent_back(struct cuda *c)
+static bool lent_back(struct cuda *c, uint32_t ms)
 {
-	for (unsigned i = 0; i < CUDA_LATE_MS && buffer_lent(c); i++)
+	for (unsigned i = 0; i < ms && buffer_lent(c); i++)
 		keep_pause(1);
 	return !buffer_lent(c);
 }
@@ -268,13 +268,13 @@ static bool lent_back(struct cuda *c)
  * tool, which frees what it never allocated. Work that has not ended keeps its buffer: the forced
  * flush gives that back, too, without times.
  */
-void session_drain(struct cuda *c)
+void session_drain(struct cuda *c, uint32_t ms)
 {
 	c->api.ActivityFlushAll(0);
-	if (lent_back(c))
+	if (lent_back(c, CUDA_LATE_MS))
 		return;
 	c->api.ActivityFlushAll(CUPTI_FLUSH_FORCED);
-	lent_back(c);
+	lent_back(c, ms);
 }
 
 /*
@@ -301,7 +301,7 @@ void session_close(struct cuda *c)
 	for (size_t i = 0; i < sizeof(dumped); i++)
 		enable(c, dumped[i], false);
 	enable(c, CK_CONCURRENT_KERNEL, false);
-	session_drain(c);
+	session_drain(c, CUDA_GIVE_MS);
 	if (c->sub)
 		c->api.Unsubscribe(c->sub);
 	c->sub = NULL;
