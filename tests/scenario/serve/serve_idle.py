@@ -70,10 +70,11 @@ with Place() as place:
         ok(f["input_bound"][2]["input_idle_ns"] == device["account"]["ns"]["input"], "which is what aon report has of that cause", f)
         idle = next(x for x in s.get(at + "overview")["split"] if x["class"] == "idle")
         mean = sum(x["idle_ns"] for x in report["steps"]) / STEPS
-        shares = sorted(v / device["idle_ns"] for v in device["idle"].values() if v)
+        parts = [v for k, v in device["account"]["ns"].items() if k in device["idle"] and v]
+        shares = sorted(v / sum(parts) for v in parts)
         ok(abs(idle["ns"] - mean) <= 1 and
            all(abs(a - b) < 1e-3 for a, b in zip(shares, sorted(x["ns"] / idle["ns"] for x in idle["why"]), strict=True)),
-           "the overview has the mean of the steps, in the same shares", (idle, mean))
+           "the overview has the mean of the steps, in the shares of the account", (idle, mean))
         n, ns, near = gaps(s, at)
         ok(n == device["gaps"] and abs(ns - device["idle_ns"]) <= near * n,
            "the timeline has as many gaps, and as much of them as its cells tell", (n, ns, device["gaps"]))
