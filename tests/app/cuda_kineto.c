@@ -93,6 +93,13 @@ EXPORT void profiler_start(void)
 		cuptiActivityEnable(kinds[i]);
 }
 
+/* PROFILER_END: at the end of the program, after the handlers of exit(). */
+__attribute__((destructor)) static void end(void)
+{
+	if (getenv("PROFILER_END"))
+		cuptiActivityRegisterCallbacks(on_request, on_complete);
+}
+
 EXPORT void profiler_stop(void)
 {
 	if (cpu_only) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* got.c - the dynamic section, its two tables of relocations, and the entries that they name. */
+#include <dlfcn.h>
 #include <elf.h>
 #include <errno.h>
 #include <stdint.h>
@@ -121,15 +122,30 @@ int got_take(const struct dl_phdr_info *info, const struct got_place *places, si
 	return a < 0 ? a : b < 0 ? b : a + b;
 }
 
-bool got_needs(const struct dl_phdr_info *info, const char *prefix)
+bool got_needs(const struct dl_phdr_info *info, const char *soname)
 {
 	struct image im;
 
 	if (!open_image(&im, info))
 		return false;
 	for (const ElfW(Dyn) *d = im.dyn; d->d_tag != DT_NULL; d++)
-		if (d->d_tag == DT_NEEDED &&
-		    !strncmp(im.text + d->d_un.d_val, prefix, strlen(prefix)))
+		if (d->d_tag == DT_NEEDED && !strcmp(im.text + d->d_un.d_val, soname))
 			return true;
 	return false;
+}
+
+const char *got_soname(void *lib)
+{
+	const ElfW(Dyn) *name = NULL;
+	struct link_map *map;
+	struct image im;
+
+	if (dlinfo(lib, RTLD_DI_LINKMAP, &map) || !map->l_ld)
+		return NULL;
+	im = (struct image){ .base = map->l_addr, .dyn = map->l_ld };
+	read_dynamic(&im);
+	for (const ElfW(Dyn) *d = im.dyn; d->d_tag != DT_NULL; d++)
+		if (d->d_tag == DT_SONAME)
+			name = d;
+	return name && im.text ? im.text + name->d_un.d_val : NULL;
 }

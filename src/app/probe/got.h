@@ -21,5 +21,7 @@ struct got_place {
  * including those that did before. -errno: an entry is in memory that cannot be written.
  */
 int got_take(const struct dl_phdr_info *info, const struct got_place *places, size_t n);
-/* Does it name a library whose file begins with `prefix` among those that it needs? */
-bool got_needs(const struct dl_phdr_info *info, const char *prefix);
+/* Does it need the library of that SONAME? */
+bool got_needs(const struct dl_phdr_info *info, const char *soname);
+/* The SONAME of a library that dlopen() gave; NULL: it has none. */
+const char *got_soname(void *lib);

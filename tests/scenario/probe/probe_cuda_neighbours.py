@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 
 import jaxtest
 import torchtest
@@ -65,6 +66,14 @@ def late():
         ok(clean(r) and traces(place) == [str(IN_TRACE)] * 2, "a profiler that is loaded late",
            f"{r} {traces(place)}")
         ok(count(stored(d), "kernel") > LAUNCHES, "aon records beside it")
+
+
+def at_the_end():
+    """A call when the probe's thread has ended already waits for nobody."""
+    with Place() as place, Daemon(place):
+        begin = time.monotonic()
+        r = run(place, "launches=100", "storm", APP_PROFILER=find("cuda_kineto.so"), PROFILER="new", PROFILER_END=1)
+        ok(clean(r) and time.monotonic() - begin < 25, f"a call at the program's end: {time.monotonic() - begin:.1f} s", r)
 
 
 JAX_PROGRAM = """
@@ -126,7 +135,7 @@ def jax_profiler():
 
 
 def main():
-    for case in (without_aon, neighbours, late, jax_profiler):
+    for case in (without_aon, neighbours, late, at_the_end, jax_profiler):
         case()
     done()
 

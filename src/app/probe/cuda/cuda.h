@@ -132,6 +132,7 @@ struct neighbour {
 	_Atomic uint32_t beginning; /* they prepare, and have enabled nothing yet */
 	_Atomic uint64_t last_ns;   /* when they were last seen; 0: never */
 	char who[48];
+	const char *soname;                 /* of the libcupti that the probe uses */
 	unsigned long long adds, adds_next; /* the loader's count of libraries */
 };
 
@@ -150,6 +151,7 @@ struct cuda {
 	struct neighbour neighbour;
 	uint16_t stride[CK_MAX];
 	uint32_t want; /* AON_WANT_* that kinds are enabled for */
+	bool threaded; /* our thread runs */
 	bool hes_on;   /* CUPTI agreed */
 	bool hes, latency, per_thread, heartbeat, cost, may_multi;
 	uint64_t range;     /* the open "externally profiled" range, 0: none */

@@ -95,12 +95,13 @@ static void set_state(struct cuda *c, uint32_t s)
 void keep_yield(struct cuda *c, uint32_t ms)
 {
 	uint64_t until = clock_mono_ns() + ms * 1000000ull;
-
 	uint32_t s;
 
 	/* I: pairs with J: either we see that it opens, or it sees the neighbour. */
 	atomic_thread_fence(memory_order_seq_cst);
 	while (((s = state(c)) == CUDA_ON || s == CUDA_OPENING) && clock_mono_ns() < until) {
+		if (!c->threaded || __atomic_load_n(&c->stopping, __ATOMIC_RELAXED))
+			return; /* nobody is there who could leave */
 		atomic_store_explicit(&c->yields, 2, memory_order_relaxed);
 		keep_doorbell(c);
 		futex_wait(&c->state, s, 20);
@@ -399,6 +400,7 @@ bool keep_start(struct cuda *c)
 	pthread_attr_setstacksize(&attr, STACK_BYTES);
 	err = pthread_create(&thread, &attr, run, c);
 	pthread_attr_destroy(&attr);
+	c->threaded = !err;
 	return !err;
 }
 

@@ -242,7 +242,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
 
 	if (size >= offsetof(struct dl_phdr_info, dlpi_subs) && info->dlpi_adds == n->adds)
 		return 1; /* nothing was loaded since */
-	if (got_needs(info, "libcupti.so"))
+	if (got_needs(info, n->soname))
 		got_take(info, places, sizeof(places) / sizeof(places[0]));
 	n->adds_next = info->dlpi_adds;
 	return 0;
@@ -251,7 +251,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
 /* Libraries come at any time: again at every tick. */
 void neighbour_look(struct cuda *c)
 {
-	if (!dl_iterate_phdr(look, &c->neighbour))
+	if (c->neighbour.soname && !dl_iterate_phdr(look, &c->neighbour))
 		c->neighbour.adds = c->neighbour.adds_next;
 }
 
@@ -262,11 +262,15 @@ static void find(struct cuda *c, void *slot, const char *name)
 	memcpy(slot, &fn, sizeof(fn));
 }
 
-/* A library that imports a call which libcupti does not have would not have been loaded. */
+/*
+ * Only calls of the libcupti that the probe uses are taken: those of another one in the process lead
+ * elsewhere. A library that imports a call which libcupti does not have would not have been loaded.
+ */
 void neighbour_setup(struct cuda *c)
 {
 #define FIND(name, args) find(c, &real_##name, "cupti" #name);
 	CALLS(FIND)
+	c->neighbour.soname = got_soname(c->api.lib);
 	aon_room_serve(on_room);
 	neighbour_look(c);
 }
