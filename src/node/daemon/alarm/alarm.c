@@ -76,8 +76,7 @@ void watcher_window(struct watcher *w, const struct window *win)
 
 /* --- entries of the journal --- */
 
-/* Whom it is about. */
-static void who(struct journal_entry *e, const struct sess *s)
+void alarm_who(struct journal_entry *e, const struct sess *s)
 {
 	const struct process *p = &s->stream->proc;
 
@@ -252,7 +251,7 @@ static void raise_tier(struct sess *s, enum alarm_kind why, uint64_t now)
 	s->budget.asked = TIER_FULL;
 	s->alarm.full_until_ns = to;
 	keep_past(s, from, to);
-	who(&e, s);
+	alarm_who(&e, s);
 	entry_u(&e, FIELD_SECONDS, secs);
 	entry_s(&e, FIELD_WHY, entry_kinds[alarm_table[why].entry].word);
 	entry_u(&e, FIELD_FROM_NS, from);
@@ -296,7 +295,7 @@ static void tell(struct sess *s, const struct alarm *a, uint64_t now)
 		count_add(COUNT_alarms_same, 1);
 		return;
 	}
-	who(&e, s);
+	alarm_who(&e, s);
 	fill(&e, s, a, now, kernel);
 	sess_journal(s, &e);
 	count_add(COUNT_alarms, 1);
@@ -371,7 +370,7 @@ void alarm_fault(struct roster *r, const char *what, const char *line, uint64_t 
 	e.kind = alarm_table[f.kind].entry;
 	s = named_by(r, &f);
 	if (s)
-		who(&e, s);
+		alarm_who(&e, s);
 	if (f.code)
 		entry_u(&e, FIELD_XID, f.code);
 	snprintf(cut, sizeof(cut), "%s", line);

@@ -65,5 +65,8 @@ void alarm_restore(struct store *st); /* what captures keep, after a start */
 void alarm_tick(struct roster *r, uint64_t now_ns);
 /* A collector's event: an alarm if it tells of a GPU or of memory that fails. The text is printable. */
 void alarm_fault(struct roster *r, const char *what, const char *text, uint64_t now_ns);
+struct journal_entry;
+/* Whose entry it is: process, user, rank, job. */
+void alarm_who(struct journal_entry *e, const struct sess *s);
 /* The process has ended and is drained: if others of its job already hang, they wait for it. */
 void alarm_ended(struct sess *s, uint64_t now_ns);

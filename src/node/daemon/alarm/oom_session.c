@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* oom_session.c - oom.h: what is looked at while a process runs, and when it has ended. */
+#include "daemon/alarm/alarm.h"
 #include "daemon/alarm/oom.h"
 
 #include <stdio.h>
@@ -51,19 +52,6 @@ static uint64_t limit_of(const struct sess *s)
 
 /* --- entries --- */
 
-static void put_who(struct journal_entry *e, const struct sess *s)
-{
-	const struct process *p = &s->stream->proc;
-
-	entry_u(e, FIELD_PROCESS, p->id);
-	entry_u(e, FIELD_PID, p->pid);
-	entry_u(e, FIELD_UID, s->peer.uid);
-	if (p->origin.rank)
-		entry_u(e, FIELD_RANK, p->origin.rank - 1);
-	if (*p->job)
-		entry_s(e, FIELD_JOB, p->job);
-}
-
 static void put_device(struct journal_entry *e, const struct aon_memory *m,
 		       enum aon_memory_space space, char buf[32])
 {
@@ -86,7 +74,7 @@ static void tell_site(struct sess *s, const struct aon_memory *m, const struct a
 	struct journal_entry e = { .kind = ENTRY_MEMORY_SITE };
 	char device[32];
 
-	put_who(&e, s);
+	alarm_who(&e, s);
 	put_device(&e, m, (enum aon_memory_space)at->space, device);
 	oom_put_site(&e, m, at);
 	sess_journal(s, &e);
@@ -106,7 +94,7 @@ static void tell_steps(struct sess *s, const struct aon_memory *m, enum aon_memo
 		b = entry_pack(kept, sizeof(kept), b, t->step[i].kept);
 		c = entry_pack(peak, sizeof(peak), c, t->step[i].peak);
 	}
-	put_who(&e, s);
+	alarm_who(&e, s);
 	put_device(&e, m, space, device);
 	entry_u(&e, FIELD_HELD_BYTES, t->live);
 	entry_u(&e, FIELD_PEAK_BYTES, t->top > t->peak ? t->top : t->peak);
@@ -125,7 +113,7 @@ static void tell(struct sess *s, const struct aon_memory *m, enum aon_memory_spa
 	char device[32];
 	size_t n = 0;
 
-	put_who(&e, s);
+	alarm_who(&e, s);
 	put_device(&e, m, space, device);
 	oom_entry(&e, m, space, f);
 	sess_journal(s, &e);
