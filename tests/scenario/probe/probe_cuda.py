@@ -106,7 +106,7 @@ def runtime():
 
 def tiers():
     with Place() as place, Daemon(place, {"tier": "flight"}) as d:
-        p = start(place, "rate=2000", "launches=100000", "storm")
+        p = start(place, "rate=2000", "launches=10000000", "storm")
         wait_joined(d, p.pid)
         ok(wait_for(lambda: count(stored(d), "kernel") > 500), "flight: kernels", note(d, p.pid))
         ok(note(d, p.pid).startswith("cuda on"), "aon ps says that it is on", note(d, p.pid))
@@ -141,7 +141,7 @@ def in_time():
 
 def late_daemon():
     with Place() as place:
-        p = start(place, "rate=2000", "launches=100000", "storm")
+        p = start(place, "rate=2000", "launches=10000000", "storm")
         time.sleep(1)
         with Daemon(place) as d:
             ok(wait_for(lambda: count(stored(d), "kernel") > 500, 20), "a daemon that comes later",

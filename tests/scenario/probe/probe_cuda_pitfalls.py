@@ -44,7 +44,7 @@ def another_leaves():
     """Its tool was there first and leaves: aon resumes, and the interval has an end."""
     with Place() as place, Daemon(place) as d:
         out = place.path / "other"
-        p = start(place, "rate=1000", "launches=100000", "storm", AON_CUDA_CHAIN=find("cuda_other.so"),
+        p = start(place, "rate=1000", "launches=10000000", "storm", AON_CUDA_CHAIN=find("cuda_other.so"),
                   OTHER_CUPTI=cupti("129"), OTHER_HOLD_MS=1000, OTHER_OUT=out)
         ok(wait_for(lambda: "externally" in note(d, p.pid)), "the injection that was set goes first",
            note(d, p.pid))
@@ -62,7 +62,7 @@ def another_leaves():
 def several_may():
     """13.3 and a driver that can, if it is asked for: both record, nobody yields."""
     with Place() as place, Daemon(place) as d:
-        p = start(place, "rate=1000", "launches=100000", "storm", level="133", AON_CUDA_MULTI=1)
+        p = start(place, "rate=1000", "launches=10000000", "storm", level="133", AON_CUDA_MULTI=1)
         ok(wait_for(lambda: "beside other tools" in note(d, p.pid)), "13.3: several subscribers",
            note(d, p.pid))
         ok(wait_for(lambda: count(stored(d), "kernel") > 500), "13.3: with times, by the newer clock")
