@@ -10,7 +10,7 @@
 A TAP test counts by its points, any other by itself. Details are in the testlog of each build.
 The next build is made, at low priority, while the tests of the one before wait.
 
-Up to five tests that fail run once more, alone: what passes then is named as unsteady, and its
+Up to ten tests that fail run once more, alone: what passes then is named as unsteady, and its
 first output stays in testlog-first.json. A test that fails twice has failed.
 """
 import argparse
@@ -39,8 +39,8 @@ ENV = {
     "UBSAN_OPTIONS": "halt_on_error=1:print_stacktrace=1",
     "TSAN_OPTIONS": "halt_on_error=1:second_deadlock_stack=1",
 }
-AGAIN_MAX = 5  # more than that is no accident
-AT_ONCE = 4 * (os.cpu_count() or 1)  # most scenarios wait most of the time
+AGAIN_MAX = 10  # more than that is no accident
+AT_ONCE = 3 * (os.cpu_count() or 1)  # most scenarios wait most of the time
 PATIENCE = 4  # times the limits of the tests: the machine may be busy
 TOLD = 600  # characters of output for each point that failed
 POINT = re.compile(r"^(not )?ok\b[^#\n]*(#\s*(skip|todo))?", re.I | re.M)

@@ -201,7 +201,8 @@ def ring():
         wait_for(lambda: d.flush() and overwritten(p), 90)
         rc, said, err = capture(p, "--duration", "10ms", "--before", "600s", "-o", "r.csv")
         got = said.get("processes", [{}])[0]
-        ok(rc == 0 and "no longer holds the first" in err and got.get("held_from_ns", 0) > got["from_ns"],
+        # The store itself is as small: while a slow reader holds its log, it may take no more for a moment, which is said, too.
+        ok((rc == 0 or "store could not take" in err) and "no longer holds the first" in err and got.get("held_from_ns", 0) > got["from_ns"],
            "what the recorder no longer holds is said", (rc, said, err))
         x.kill()
         x.communicate()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# test: timeout=600 sanitize=no long=yes
+# test: timeout=900 sanitize=no long=yes
 """`make demo` without make: PyTorch's ranks and tinygrad's kernels in a report, and the example in C where they cannot be."""
 import os
 import pathlib
@@ -16,7 +16,7 @@ from aontest import ROOT, BUILD, SANITIZED, Place, done, ok, skip, skip_all
 def demo(cache):
     env = {**os.environ, "XDG_CACHE_HOME": str(cache)}
     return subprocess.run([ROOT / "tools/demo", BUILD], cwd=ROOT, env=env, capture_output=True, text=True,
-                          timeout=280)
+                          timeout=1200)
 
 
 def demo_on_terminal(cache):

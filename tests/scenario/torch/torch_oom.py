@@ -60,7 +60,7 @@ def run(p, python, *args):
     for f in p.path.glob("run.db*"):
         f.unlink()
     r = start(p, python, *args)
-    r.out, r.err = r.communicate(timeout=200)
+    r.out, r.err = r.communicate(timeout=900)
     why = json.loads(aon(p, "why", "--json", p.path / "run.db").stdout)
     ok(not aonschema.check(why), f"{args[0]}: why --json is as docs/json.md says", aonschema.check(why)[:3])
     return r, why, aon(p, "why", p.path / "run.db").stdout.decode()
@@ -93,7 +93,7 @@ def large(p, g, version, python):
         fits = oom["batch_fits"]
         ok(oom["batch"] == 65536 and 512 < fits < 65536, f"{version}: a batch that fits", oom)
         env = env_for(p, AON_TORCH_MEMORY="sites")
-        r = subprocess.run([python, str(APP), "fits", str(g.path), str(fits)], env=env, capture_output=True, timeout=200)
+        r = subprocess.run([python, str(APP), "fits", str(g.path), str(fits)], env=env, capture_output=True, timeout=900)
         ok(r.returncode == 0, f"{version}: and it does: {fits}", r)
     else:
         ok(version < "2.4", f"{version}: no batch is known before torch 2.4", oom)
