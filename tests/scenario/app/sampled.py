@@ -73,6 +73,8 @@ def lower(level, full, said, some, proc, text, classes, streams):
     # From the moment on at which aond sees to it, which on a busy machine may be late.
     ok(o["left_out"] > 20 and o["fidelity"] == level, f"at {level} steps are unsampled: {100 * left:.0f} %", o)
     ok(balanced(proc["accounting"]), "every record is accounted for", proc["accounting"])
+    ok(f"  {o['left_out']:,} of {o['steps']:,} steps were skipped" in text, "sums know all unsampled steps, also if the first "
+       "measured ones are", f"{o}\n{text}")
     for name, slack in (("gemm", 0.1), ("rare", 0.35)):
         a, b, sure = all_of_it[name]["total_ns"], some[name]["total_ns"], some[name]["total_error_ns"]
         # More than the 95 % interval: which steps are left out is chance, and a test has no luck. Without

@@ -143,7 +143,8 @@ static void roll_events(struct stream *s, struct event *ev, size_t n)
 {
 	size_t from = 0;
 
-	if (!s->weigh.n && s->proc.tier >= TIER_ROLLUP) {
+	/* The first steps of a measurement may be unsampled ones: no weight is known yet. */
+	if (!s->weigh.n && !s->proc.overhead.unsampled && s->proc.tier >= TIER_ROLLUP) {
 		roll_add(s->roll, ev, n, stream_hand_window, s);
 		return;
 	}
