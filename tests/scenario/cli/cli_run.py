@@ -174,8 +174,12 @@ def private(place):
        "the report: what, evidence, accounting, next command, our cost last", text)
     r = aon(place, "run", "-o", out, "--name", "two", "--", find("emitter"), "-j", "2000", "-n", "1000")
     runs = [p["run"] for p in report(out)["processes"]]
-    ok(sorted(runs) == ["one", "two"] and "run two" in r.stderr.decode(),
-       "a second run is added to the file", runs)
+    ok(sorted(runs) == ["one", "two"] and "run two" in r.stderr.decode() and
+       f"{out} is there already: this run is added to it." in r.stderr.decode() and "is added" not in text,
+       "a second run is added to the file, and aon says so", runs)
+    r = aon(place, "run", "-o", place.path / "no" / "x.db", "--", "true")
+    ok(r.returncode == 1 and not (place.path / "no").exists() and r.stderr.count(b"\n") == 1 and
+       b"its folder" in r.stderr, "-o in a folder that is not there: said, and no folder is made", r)
     ok(len(report(out, "--run", "two")["processes"]) == 1, "--run chooses one of them")
     r = aon(place, "run", "--", find("emitter"), "-j", "2000", "-n", "1000")
     made = [n for n in os.listdir(place.path) if n.startswith("aon-") and n.endswith(".db")]

@@ -84,6 +84,22 @@ static bool node_serves(struct run *r)
 	return true;
 }
 
+/* Only aond's own folder is made: a mistyped one shall not be. */
+static int check_folder(const struct run *r, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[PATH_MAX] = ".";
+	struct stat sb;
+	int err;
+
+	if (slash) /* with it: that of the root is all of its name */
+		snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path + 1), path);
+	err = stat(dir, &sb) < 0 ? errno : S_ISDIR(sb.st_mode) ? 0 : ENOTDIR;
+	return err ? cli_say(CLI_FAIL, "%s: its folder %s: %s. Make it, or choose another file.",
+			     r->store, dir, strerror(err))
+		   : CLI_OK;
+}
+
 /* What is there already must be a store: aond would put anything else aside. */
 static int check_target(struct run *r)
 {
@@ -131,7 +147,7 @@ static int start_private(struct run *r)
 	if (strlen(path) >= PATH_MAX)
 		return cli_say(CLI_FAIL, "%s: the name is too long. Choose a shorter one.",
 			       r->store);
-	if (check_target(r) != CLI_OK)
+	if (check_folder(r, path) != CLI_OK || check_target(r) != CLI_OK)
 		return CLI_FAIL;
 	if (temp_daemon_start(&r->aond, path, r->o->val[OPT_WITHKINETO]) < 0) {
 		remove_store(r);
@@ -144,6 +160,8 @@ static int start_private(struct run *r)
 			"No aond here; recording into %s for this run only.%c"
 			"For always-on: sudo systemctl start aond\n",
 			r->store, r->out.width < 110 ? '\n' : ' ');
+	if (!r->fresh && !r->o->val[OPT_NOREPORT])
+		fprintf(stderr, "%s is there already: this run is added to it.\n", r->store);
 	return CLI_OK;
 }
 
