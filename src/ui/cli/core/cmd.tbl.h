@@ -39,8 +39,8 @@ CMD(REPORT, report, LOOK, NONE, "[STORE|TRACE...]", "show where the time went, i
 CMD(WHY, why, LOOK, NONE, "[STORE|TRACE...]", "rank what costs time and suggest fixes",
     "Reads what report reads. The costliest finding comes first, with its evidence, what to\n"
     "do and what to expect; --all shows all findings and everything that was checked. Files\n"
-    "of step records (.steps) are diagnosed: see aon why diagnose. Exits 3 if there is no GPU\n"
-    "work to judge, or if a file has sums without times.")
+    "of step records (.steps) are diagnosed: see aon why diagnose. Exits 3 if too little was\n"
+    "recorded for an answer, or if a file has sums without times.")
 CMD(DIAGNOSE, diagnose, LOOK, WHY, "FILE|FOLDER... | --cluster URL --job J | --cluster URL --follow", "find the rank, host, link or stage that slows or stops a job",
     "Reads step records (aon export -f steps), a folder of them, or a timeline of pipeline\n"
     "stages (Chrome JSON, plain or gzip). It separates late ranks from waiting ones without\n"
