@@ -129,6 +129,9 @@ def usage(place):
         r = aon(place, word)
         ok(r.returncode == 2 and (f"Did you mean: aon {like}?" in r.stderr.decode() if like else b"mean" not in r.stderr),
            f"aon {word}: did you mean {like}?", r)
+    for arg, said in (("--runn", "did you mean --run?"), ("--p", "--process --pid"), ("--zzzzzz", "'--zzzzzz'. See")):
+        r = aon(place, "report", arg, "x")
+        ok(r.returncode == 2 and said in r.stderr.decode() and one_line(r, "report"), f"aon report {arg}: {said}", r)
     for args in ([], ["rake"]):
         r = aon(place, "node", *args)
         ok(r.returncode == 2 and r.stderr.startswith(b"aon node: "), f"misuse: node {args}", r)

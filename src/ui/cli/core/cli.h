@@ -65,7 +65,8 @@ bool opt_has(int cmd, int opt);
 
 /* The command of the words from argv[0] on, one or two; -1: none. *words: how many are its name. */
 int cmd_words(int argc, char *argv[], int *words);
-/* The command that a word may have been meant to be, or -1. */
+/* The option of a command, or the command, that a word may have been meant to be; or -1. */
+int opt_like(int cmd, const char *word);
 int cmd_like(const char *word);
 #define CMD_TITLE 32u
 /* Its name as people should type it: "node rack". */

@@ -73,9 +73,31 @@ static unsigned distance(const char *a, const char *b)
 	return row[n % 3][m];
 }
 
+/* As many mistakes, and more, make another word. */
+static unsigned too_many(const char *word)
+{
+	return strlen(word) > 4 ? 3 : 2;
+}
+
+int opt_like(int cmd, const char *word)
+{
+	unsigned best = too_many(word);
+	int like = -1;
+
+	for (int i = 0; i < OPT_COUNT; i++) {
+		unsigned d = opt_has(cmd, i) ? distance(word, opt_table[i].name) : best;
+
+		if (d < best) {
+			best = d;
+			like = i;
+		}
+	}
+	return like;
+}
+
 int cmd_like(const char *word)
 {
-	unsigned best = strlen(word) > 4 ? 3 : 2; /* less than this many mistakes */
+	unsigned best = too_many(word);
 	int like = -1;
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(*known); i++)

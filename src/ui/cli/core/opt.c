@@ -80,7 +80,27 @@ bool opt_has(int cmd, int opt)
 	return opt_table[opt].help && opt_cmds[opt] & CMD_BIT(cmd);
 }
 
-static int bad_option(const struct options *s)
+/* No option of the command begins so, or several do. */
+static int bad_name(int cmd, const struct options *s)
+{
+	char word[64], list[256] = "";
+	int len = (int)strcspn(s->word + 2, "="), like;
+
+	snprintf(word, sizeof(word), "%.*s", len, s->word + 2);
+	for (size_t i = 0; s->wrong == OPTIONS_AMBIGUOUS && i < s->rows; i++)
+		if (s->row[i].name && !strncmp(s->row[i].name, word, strlen(word)))
+			snprintf(list + strlen(list), sizeof(list) - strlen(list), " --%s",
+				 s->row[i].name);
+	if (*list)
+		return cli_misuse("'--%s' may be any of%s", word, list);
+	like = opt_like(cmd, word);
+	if (like >= 0)
+		return cli_misuse("unknown option '--%s' (did you mean --%s?)", word,
+				  opt_table[like].name);
+	return cli_misuse("unknown option '--%s'", word);
+}
+
+static int bad_option(int cmd, const struct options *s)
 {
 	if (s->wrong == OPTIONS_LACKS_ARG)
 		return cli_misuse("%s needs an argument", s->word);
@@ -88,7 +108,7 @@ static int bad_option(const struct options *s)
 		return cli_misuse("unknown option '-%c'", s->letter);
 	if (s->wrong == OPTIONS_EXTRA_ARG)
 		return cli_misuse("--%s takes no argument", opt_table[s->id].name);
-	return cli_misuse("unknown or ambiguous option '%s'", s->word);
+	return bad_name(cmd, s);
 }
 
 int opt_parse(struct opts *o, enum cmd_id cmd, int argc, char *argv[])
@@ -103,7 +123,7 @@ int opt_parse(struct opts *o, enum cmd_id cmd, int argc, char *argv[])
 		if (opt_cmds[i] & CMD_BIT(cmd))
 			row[i] = opt_table[i];
 	if (options_all(&s, o->val) == OPTIONS_WRONG)
-		return bad_option(&s);
+		return bad_option(cmd, &s);
 	o->argc = s.operands;
 	o->argv = argv + 1;
 	return CLI_OK;
