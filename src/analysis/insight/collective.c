@@ -79,6 +79,7 @@ static int collect(struct insight *in, size_t i)
 	if (event_class(in->names, in->t, i) != CLASS_COMM)
 		return 0;
 	s = share_of(in, i);
+	s.experts_ns = experts_until(in, in->t->track[in->t->event[i].track].device, s.start_ns);
 	s.traffic = traffic_place(in, i);
 	if (insight_launch(in, i) == NO_EVENT)
 		s.orphan = in->t->track[in->t->event[i].track].device + 1;
@@ -133,11 +134,20 @@ static bool same_counts(const struct wait_share *share, size_t n)
 	return share[0].size || (ranks > 1 && n == ranks * share[n - 1].number);
 }
 
+/* As much as the late rank's experts had more to do. */
+static uint64_t due_to_experts(const struct wait_share *s, const struct wait_share *last,
+			       uint64_t wait)
+{
+	uint64_t more = last->experts_ns > s->experts_ns ? last->experts_ns - s->experts_ns : 0;
+
+	return more < wait ? more : wait;
+}
+
 /* One collective: who came last, and how long the others waited. With `late`, for that rank. */
 static void add_one(struct waits *w, struct wait_share *share, size_t n, bool late)
 {
 	const struct wait_share *last = share;
-	uint64_t wait;
+	uint64_t wait, experts;
 
 	if (n < 2 || (share->size && n != share->size))
 		return;
@@ -150,10 +160,14 @@ static void add_one(struct waits *w, struct wait_share *share, size_t n, bool la
 	}
 	for (size_t i = 0; i < n; i++) {
 		wait = share[i].dur_ns - last->dur_ns;
+		experts = due_to_experts(&share[i], last, wait);
 		if (late) {
-			w->rank[share[i].rank].late_ns += last->rank == w->late ? wait : 0;
+			w->rank[share[i].rank].late_ns +=
+				last->rank == w->late ? wait - experts : 0;
 			continue;
 		}
+		w->rank[share[i].rank].experts_ns += experts;
+		w->experts_ns += experts;
 		share[i].seen = (uint32_t)n;
 		share[i].waited_ns = wait;
 		w->rank[share[i].rank].comm_ns += share[i].dur_ns;
@@ -219,6 +233,7 @@ int insight_waits(struct insight *in)
 
 	if (t->files < 2)
 		return 0;
+	err = experts_find(in);
 	for (size_t i = 0; i < t->events && !err; i++) {
 		if (!event_is_gpu(&t->event[i]))
 			continue;
@@ -258,6 +273,22 @@ static void tell_apart(struct insight_device *d, const struct rank_wait *w)
 		     (uint64_t)(part * (double)(w->comm_ns - w->waited_ns)));
 }
 
+/* Work of experts between a collective and the last one of its kind. */
+static void experts_since(struct wait_share *share, size_t n)
+{
+	uint64_t before = 0, done;
+
+	qsort(share, n, sizeof(*share), by_rank);
+	for (size_t i = 0; i < n; i++) {
+		bool goes_on = i && share[i].rank == share[i - 1].rank &&
+			       same_kind(&share[i], &share[i - 1]);
+
+		done = share[i].experts_ns;
+		share[i].experts_ns = !goes_on ? done : done > before ? done - before : 0;
+		before = done;
+	}
+}
+
 int insight_waits_end(struct insight *in)
 {
 	struct state_shares *s = &in->x->share[SHARES_GPU];
@@ -267,6 +298,7 @@ int insight_waits_end(struct insight *in)
 	s = s->n ? s : &in->x->share[SHARES_HOST];
 	if (!s->n)
 		return 0;
+	experts_since(s->v, s->n);
 	if (s->cut)
 		s->n = waits_trim(s->v, s->n);
 	w->rank = calloc(in->t->files, sizeof(*w->rank));

@@ -89,6 +89,8 @@ static int add_stream(struct insight *in, struct insight_device *d, uint32_t tra
 
 		if (gpu)
 			add_work(in, d, i);
+		if (gpu && event_counts(&in->t->event[i]))
+			scores_add(in, d, &x->scores, (uint32_t)i);
 		if (gpu && in->link[i])
 			err = add_launch(in, x, i);
 		x->last_corr = gpu && insight_launch(in, i) != NO_EVENT ? in->t->event[i].corr : 0;

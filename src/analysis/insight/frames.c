@@ -11,6 +11,7 @@
 #include "base/order.h"
 #include "base/vec.h"
 #include "insight/state.h"
+#include "names/code.h"
 
 /* from..to is of this event alone. */
 static void hold(struct insight *in, uint32_t event, uint64_t from, uint64_t to, bool sync)
@@ -175,21 +176,6 @@ int frames_sum(struct insight *in, struct state_device *d)
 	return err;
 }
 
-/* Code of the program itself, as far as its path tells. */
-static bool is_own(const char *name)
-{
-	static const char *const other[] = { "site-packages", "dist-packages", "lib/python",
-					     "torch/",        "<frozen",       "<built-in",
-					     "threading.py",  "runpy.py",      "contextlib.py" };
-
-	if (!strstr(name, ".py(") && !strstr(name, ".py:"))
-		return false;
-	for (size_t i = 0; i < sizeof(other) / sizeof(other[0]); i++)
-		if (strstr(name, other[i]))
-			return false;
-	return true;
-}
-
 /* The deepest one that holds half of the time: the one with the least, and if several are equal the
  * innermost. */
 static struct insight_frame deepest(const struct trace *t, const struct state_device *d, bool sync,
@@ -201,7 +187,7 @@ static struct insight_frame deepest(const struct trace *t, const struct state_de
 		const struct state_frame *f = &d->frame[i];
 		uint64_t ns = sync ? f->sync_ns : f->ns, than;
 
-		if (!ns || ns < all - all / 2 || (own && !is_own(trace_text(t, f->name))))
+		if (!ns || ns < all - all / 2 || (own && !code_is_own(trace_text(t, f->name))))
 			continue;
 		than = !best ? UINT64_MAX : sync ? best->sync_ns : best->ns;
 		if (ns < than ||

@@ -2,6 +2,7 @@
 /* host.c - what host threads did that GPUs depend on: waits for them, input, allocation. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "insight/state.h"
 
@@ -234,6 +235,34 @@ int insight_hosts_begin(struct insight *in)
 	return in->host ? 0 : -ENOMEM;
 }
 
+/* Memory that was freed for an allocation that had failed: allocate, free, allocate, and no launch
+ * between. So PyTorch's allocator does when its cached blocks fit nothing. */
+static void count_retries(struct insight *in, uint32_t track)
+{
+	const struct trace *t = in->t;
+	bool tried = false, freed = false;
+
+	for (size_t i = t->track_first[track]; i < t->track_first[track + 1]; i++) {
+		const struct event *e = &t->event[i];
+		enum call call;
+		bool frees;
+
+		if (e->kind != EVENT_API || !event_counts(e))
+			continue;
+		call = names_call(in->names, e->name);
+		frees = call == CALL_ALLOC && strcasestr(trace_text(t, e->name), "free");
+		if (call == CALL_ALLOC && !frees) {
+			in->host[t->track[track].process].retries += freed;
+			tried = true;
+			freed = false;
+		} else if (frees) {
+			freed = tried;
+		} else if (call == CALL_LAUNCH) {
+			tried = freed = false;
+		}
+	}
+}
+
 int insight_hosts(struct insight *in)
 {
 	const struct trace *t = in->t;
@@ -245,6 +274,9 @@ int insight_hosts(struct insight *in)
 		return err;
 	add_spans(in);
 	observe(in);
+	for (uint32_t l = 0; in->kinds[EVENT_API] && l < t->tracks; l++)
+		if (t->track[l].device == TRACK_HOST)
+			count_retries(in, l);
 	for (size_t i = 0; in->kinds[EVENT_API] && i < t->events; i++) {
 		const struct event *e = &t->event[i];
 		struct insight_host *h = &in->host[t->track[e->track].process];

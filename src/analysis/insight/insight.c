@@ -185,6 +185,7 @@ static void state_free(struct insight_state *x)
 	for (size_t i = 0; x->device && i < x->devices; i++) {
 		map_fini(&x->device[i].frame_of);
 		free(x->device[i].frame);
+		free(x->device[i].experts.work);
 	}
 	for (size_t i = 0; i < ROLLS; i++) {
 		map_fini(&x->table[i].row);

@@ -76,10 +76,13 @@ struct insight_device {
 	struct insight_copy copy[COPY_KINDS];
 	struct insight_launch launch;
 	uint64_t small_kernels, small_ns; /* kernels below SMALL_KERNEL_NS, not communication */
-	size_t stream_first, streams;     /* into insight.stream[] */
-	uint64_t steps, step_ns;          /* of its process, and their time */
-	const struct host_account *host;  /* NULL; else no GPU: a thread, of this account */
-	double gap_roots;                 /* the sum of the square roots of its gaps */
+	/* Attention that is not fused: how often, the time of what reads and writes the scores, and of
+	 * the products around it. */
+	uint64_t scores, scores_ns, score_products_ns;
+	size_t stream_first, streams;    /* into insight.stream[] */
+	uint64_t steps, step_ns;         /* of its process, and their time */
+	const struct host_account *host; /* NULL; else no GPU: a thread, of this account */
+	double gap_roots;                /* the sum of the square roots of its gaps */
 	/* Samples that explain its idle time, as no launch call was recorded (live/account_gap.c); 0: none. */
 	uint64_t sampled;
 	uint32_t sampled_track; /* of this thread */
@@ -152,10 +155,11 @@ struct insight_work_table {
 
 /* What the host threads of a process did that its GPUs depend on. */
 struct insight_host {
-	uint64_t syncs, sync_ns;                  /* calls that waited for a GPU */
-	uint64_t inputs, input_ns;                /* ranges that fetched input */
-	uint64_t allocs, alloc_ns;                /* calls that allocated or freed */
-	uint64_t launches, launch_ns;             /* calls that launched */
+	uint64_t syncs, sync_ns;      /* calls that waited for a GPU */
+	uint64_t inputs, input_ns;    /* ranges that fetched input */
+	uint64_t allocs, alloc_ns;    /* calls that allocated or freed */
+	uint64_t retries;             /* of allocations, after memory was freed for them */
+	uint64_t launches, launch_ns; /* calls that launched */
 	struct event sync_longest, input_longest; /* EVENT_NONE: none */
 	uint32_t sync_in; /* name of the range around the longest, else its own */
 };
@@ -173,19 +177,21 @@ struct insight_spans {
 struct rank_wait {
 	uint32_t file;
 	int32_t rank;
-	uint64_t comm_ns;   /* in collectives that were matched */
-	uint64_t waited_ns; /* part beyond the time of the rank that came last */
-	uint64_t late_ns;   /* of that, for waits.late */
-	uint64_t blamed_ns; /* waiting of all others where this rank came last */
-	uint64_t last;      /* how often it did */
+	uint64_t comm_ns;    /* in collectives that were matched */
+	uint64_t waited_ns;  /* part beyond the time of the rank that came last */
+	uint64_t late_ns;    /* of that, for waits.late, without what is due to experts */
+	uint64_t experts_ns; /* of waited_ns: as the late rank's experts had more to do */
+	uint64_t blamed_ns;  /* waiting of all others where this rank came last */
+	uint64_t last;       /* how often it did */
 };
 
 struct waits {
 	struct rank_wait *rank; /* owned, by file; NULL: fewer than two ranks communicate */
 	size_t ranks;
-	uint64_t matched;  /* collectives in which at least two took part */
-	uint64_t total_ns; /* waiting of all */
-	uint32_t late;     /* the file that causes the most waiting */
+	uint64_t matched;    /* collectives in which at least two took part */
+	uint64_t total_ns;   /* waiting of all */
+	uint64_t experts_ns; /* of that: due to unequal work of experts */
+	uint32_t late;       /* the file that causes the most waiting */
 };
 
 /* One rank's part in one collective. */
@@ -197,9 +203,10 @@ struct wait_share {
 	uint32_t size;   /* ranks of the group: only complete collectives count; 0: not known */
 	uint32_t orphan; /* of a device, + 1, and its launch was not seen; 0: it was */
 	uint64_t start_ns, dur_ns;
-	uint32_t traffic;   /* of insight.traffic, + 1; 0: none */
-	uint32_t seen;      /* set by waits_match(): ranks that were seen in it; 0: not matched, */
-	uint64_t waited_ns; /* and how long this one waited */
+	uint64_t experts_ns; /* its device's work for experts since the last one of its kind */
+	uint32_t traffic;    /* of insight.traffic, + 1; 0: none */
+	uint32_t seen;       /* set by waits_match(): ranks that were seen in it; 0: not matched, */
+	uint64_t waited_ns;  /* and how long this one waited */
 };
 
 /* Sums the shares, which are in any order, into rank[0] to rank[ranks - 1]; sorts them. */

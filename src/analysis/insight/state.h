@@ -21,10 +21,18 @@ struct queue_starts {
 	size_t head, n, cap;
 };
 
+/* Where a stream is in an attention that is not fused: scores.c. */
+struct state_scores {
+	enum { SCORES_NONE, SCORES_MADE, SCORES_WEIGHED } at;
+	uint32_t between;
+	uint64_t between_ns, product_ns;
+};
+
 struct state_track {
 	struct sum sum;               /* of a stream */
 	struct insight_launch launch; /* of a stream; the sketch is owned until it is handed on */
 	struct queue_starts queue;
+	struct state_scores scores;
 	uint32_t last_corr;            /* of the launch of its last event; 0: had none */
 	uint64_t span_end[SPAN_KINDS]; /* of a thread: of its last span */
 	uint64_t capture;              /* since when a graph is captured, + 1; 0: none is */
@@ -37,7 +45,19 @@ struct state_frame {
 	uint64_t span_ns, count; /* of those that did */
 };
 
+struct expert_work {
+	uint64_t end_ns, until_ns; /* until: all of the device's up to its end */
+};
+
+/* Of a stretch, by end. */
+struct state_experts {
+	struct expert_work *work; /* owned */
+	size_t n, room;
+	uint64_t before_ns, sum_ns; /* before the stretch, and with it */
+};
+
 struct state_device {
+	struct state_experts experts;
 	struct sum sum;
 	struct account_sum account;
 	struct idle_lead lead;
@@ -212,6 +232,14 @@ int insight_accounts_begin(struct insight *in); /* live/account_host.c */
 int insight_accounts(struct insight *in);
 int insight_accounts_end(struct insight *in);
 int insight_gaps_end(struct insight *in); /* live/account_gap.c */
+
+/* experts.c: finds what devices do for experts in this stretch; how much of that work was done by a time. */
+int experts_find(struct insight *in);
+uint64_t experts_until(const struct insight *in, uint32_t device, uint64_t ns);
+
+/* scores.c: a piece of work of a stream, in order. */
+void scores_add(struct insight *in, struct insight_device *d, struct state_scores *s,
+		uint32_t event);
 
 /* stretch.c: keeps the events that the next stretch may refer to. */
 int insight_keep(struct insight *in);

@@ -13,7 +13,7 @@
 #define UNKNOWN 0xffu
 
 /* A name may be a kernel's and a call's: each meaning is kept apart. */
-enum meaning { OF_KERNEL, OF_OPERATOR, OF_CALL, OF_RANGE, OF_FILE, MEANINGS };
+enum meaning { OF_KERNEL, OF_OPERATOR, OF_EXPERTS, OF_CALL, OF_RANGE, OF_FILE, MEANINGS };
 
 #define NAME_BYTES 4096u
 
@@ -44,6 +44,11 @@ static const struct match_rule operator_rule[] = {
 #include "names/class.tbl.h"
 };
 
+static const struct match_rule experts_rule[] = {
+#define EXPERTS(ID, words) { words, EXPERTS_##ID },
+#include "names/class.tbl.h"
+};
+
 static const struct match_rule call_rule[] = {
 #define CALL(ID, words) { words, CALL_##ID },
 #include "names/class.tbl.h"
@@ -68,6 +73,7 @@ static const struct {
 } table[MEANINGS] = {
 	[OF_KERNEL] = { kernel_rule, LEN(kernel_rule), CLASS_OTHER },
 	[OF_OPERATOR] = { operator_rule, LEN(operator_rule), CLASSES },
+	[OF_EXPERTS] = { experts_rule, LEN(experts_rule), EXPERTS_NONE },
 	[OF_CALL] = { call_rule, LEN(call_rule), CALL_OTHER },
 	[OF_RANGE] = { range_rule, LEN(range_rule), RANGE_OTHER },
 	[OF_FILE] = { file_rule, LEN(file_rule), RANGE_OTHER },
@@ -326,6 +332,11 @@ enum kclass names_kernel(struct names *n, uint32_t name)
 enum kclass names_operator(struct names *n, uint32_t name)
 {
 	return find(n, OF_OPERATOR, name);
+}
+
+enum experts names_experts(struct names *n, uint32_t name)
+{
+	return find(n, OF_EXPERTS, name);
 }
 
 enum call names_call(struct names *n, uint32_t name)

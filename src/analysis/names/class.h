@@ -38,6 +38,13 @@ enum range_kind {
 	RANGE_ALLOC, /* takes no time, but for the set-up of a device */
 };
 
+/* What a kernel or a module does in a mixture of experts. */
+enum experts {
+	EXPERTS_NONE,
+	EXPERTS_WORK, /* the experts' own work */
+	EXPERTS_MEET, /* tokens are sent to experts of other ranks, or back */
+};
+
 extern const char *const class_word[CLASSES];   /* for programs */
 extern const char *const class_people[CLASSES]; /* for people */
 
@@ -53,6 +60,7 @@ void names_free(struct names *n);
 enum kclass names_kernel(struct names *n, uint32_t name);
 /* Of an operator or an annotation of the framework; CLASSES: it says nothing. */
 enum kclass names_operator(struct names *n, uint32_t name);
+enum experts names_experts(struct names *n, uint32_t name);
 /* The class of an operator inside another one; CLASSES: none. */
 enum kclass class_inside(enum kclass outer, enum kclass inner);
 /* The class of a kernel that an operator launched; CLASSES: none did. */

@@ -5,6 +5,7 @@
  *	CLASS(ID, "word in JSON", "words for people")
  *	KERNEL(CLASS, "words")   a kernel's own name: without parameters and the arguments of its template
  *	OPERATOR(CLASS, "words") an operator of a framework that launches kernels
+ *	EXPERTS(KIND, "words")   a kernel or a module of a mixture of experts
  *	CALL(KIND, "words")      a call of a runtime or driver
  *	RANGE(KIND, "words")     an op, annotation, counter or Python function of the host
  *	FILE_OF(KIND, "words")   the file of a Python function, if its name says nothing
@@ -94,6 +95,14 @@ OPERATOR(LAYOUT,      "aten::copy_|aten::cat|aten::_cat|aten::clone|aten::contig
 OPERATOR(REDUCTION,   "aten::sum|aten::mean|aten::norm|vector_norm|aten::max|aten::min|aten::amax|aten::amin|aten::any|aten::all|aten::argm|aten::var|aten::std|aten::prod|count_nonzero")
 OPERATOR(ELEMENTWISE, "aten::add|aten::sub|aten::mul|aten::div|aten::neg|aten::exp|aten::log|aten::sqrt|aten::rsqrt|aten::pow|aten::sin|aten::cos|aten::abs|aten::sign|aten::where|aten::masked_fill|aten::fill_|aten::zero_|relu|gelu|silu|sigmoid|tanh|swiglu|aten::clamp|aten::eq|aten::ne|aten::lt|aten::le|aten::gt|aten::ge|aten::logical|aten::bitwise|aten::arange|aten::isnan|aten::isfinite|aten::reciprocal|aten::lerp|aten::floor|aten::ceil|aten::round|aten::remainder|threshold_backward|rotary|_mul|mul_and|aten::erf")
 #undef OPERATOR
+#endif
+
+#ifdef EXPERTS
+/* Of a mixture of experts: kernels of the experts, modules that have them, and kernels that send tokens to
+ * experts of other ranks and back. */
+EXPERTS(MEET, "deep_ep|deepep|intranode::|internode::|internode_ll::|notify_dispatch|low_latency_dispatch|low_latency_combine|moe_a2a|moealltoall|moe_dispatch|moe_combine|dispatch_kernel|combine_kernel|ep_dispatch|ep_combine")
+EXPERTS(WORK, "fused_moe|moe_gemm|moegemm|grouped_gemm|groupgemm|group_gemm|grouped_mm|moe_fc|moe_kernel|matmul_ogs|experts|expert_|_expert|moegroup")
+#undef EXPERTS
 #endif
 
 #ifdef CALL

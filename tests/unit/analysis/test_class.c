@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "names/class.h"
+#include "names/code.h"
 #include "names/match.h"
 #include "t.h"
 
@@ -183,6 +184,35 @@ static void check_launched(void)
 	}
 }
 
+/* What Inductor made a kernel of, and whose code a function is. */
+static void check_code(void)
+{
+	static const char *const of[][2] = {
+		{ "triton_poi_fused_add_relu_3", "add, relu" },
+		{ "triton_poi_fused__unsafe_view_mul_silu_2", "_unsafe_view, mul, silu" },
+		{ "triton_per_fused_native_layer_norm_native_layer_norm_backward_11",
+		  "native_layer_norm, native_layer_norm_backward" },
+		{ "triton_red_fused__softmax_add_0", "_softmax, add" },
+		{ "triton_tem_fused_mm_1", "mm" },
+		{ "triton_", "" },
+		{ "ampere_sgemm_fused_2", "" },
+	};
+	char ops[64];
+
+	for (size_t i = 0; i < T_LEN(of); i++) {
+		bool is = code_fused(of[i][0], ops, sizeof(ops));
+
+		T_OK(is == (*of[i][1] != '\0') && (!is || !strcmp(ops, of[i][1])),
+		     "%s was made of %s", of[i][0], is ? ops : "nothing");
+	}
+	T_OK(code_fused("triton_poi_fused_add_relu_3", ops, 6) && !strcmp(ops, "add"),
+	     "only whole operators are told where there is no room");
+	T_OK(code_is_generated("/tmp/torchinductor_me/ov/cov7.py(40): call") &&
+		     !code_is_own("/tmp/torchinductor_me/ov/cov7.py(40): call") &&
+		     code_is_own("train.py(9): main") && !code_is_own("torch/nn/mod.py(1): f"),
+	     "code that a compiler generated is not the program's own");
+}
+
 int main(void)
 {
 	struct trace *t;
@@ -210,5 +240,6 @@ int main(void)
 	T_OK(names_kernel(n, UINT32_MAX) == CLASS_OTHER, "a name that is none is other");
 	names_free(n);
 	trace_free(t);
+	check_code();
 	return t_done();
 }

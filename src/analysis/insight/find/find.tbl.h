@@ -48,6 +48,9 @@ RULE(COMM,       comm_exposed,    0.05, 0.30, 1.00, "communication",
 RULE(STRAGGLER,  straggler,       0.05, 0.70, 1.00, "late ranks",
      "A collective ends for all ranks together, so the rank with the shortest time in it came last; "
      "the extra time of the others is waiting.")
+RULE(EXPERTS,    expert_imbalance, 0.05, 0.30, 1.00, "balance of experts",
+     "Tokens are routed to experts unequally. In each layer the ranks wait for the one whose experts "
+     "have most to do, which may be another one each time.")
 RULE(IMBALANCE,  imbalance,       0.05, 0.50, 1.00, "balance of ranks",
      "One rank computes longer than the mean of all.")
 RULE(COPY,       copy_bound,      0.05, 0.50, 1.00, "copies",
@@ -55,6 +58,9 @@ RULE(COPY,       copy_bound,      0.05, 0.50, 1.00, "copies",
 RULE(SMALL,      small_kernels,   0.05, 0.30, 0.70, "small kernels",
      "Kernels shorter than 10 us cost about as much to launch as to run, and read and write memory "
      "that a fused kernel would keep in registers.")
+RULE(UNFUSED,    unfused_attention, 0.05, 0.60, 1.00, "unfused attention",
+     "Attention runs as a product, a softmax and a product. The scores between them, a number for "
+     "each query and key, are written to memory and read again; a fused kernel never stores them.")
 RULE(ROOF,       slow_kernels,    0.05, 0.30, 1.00, "kernels far from their limit",
      "Kernels take longer than their operations and bytes need on this GPU, or, for matrix products, "
      "than the model expects for their shape.")

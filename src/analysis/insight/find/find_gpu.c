@@ -101,6 +101,35 @@ static bool small_fill(const struct insight *in, struct finding *f)
 
 const struct rule rule_SMALL = { small_cost, small_fill };
 
+/* --- attention that is not fused --- */
+
+static uint64_t unfused_cost(const struct insight *in, const struct insight_device *d)
+{
+	(void)in;
+	return finding_in_base(d->scores_ns, d->b.compute_ns, d->account.ns[ACCOUNT_COMPUTE]);
+}
+
+static bool unfused_fill(const struct insight *in, struct finding *f)
+{
+	const struct insight_device *d = f->on;
+
+	(void)in;
+	if (!d->scores)
+		return false;
+	SAY(title, "Attention is not fused: its scores go through memory");
+	finding_seen(f, "%s times%s a product, a softmax and a product", N(d->scores / f->steps),
+		     finding_per(f));
+	finding_seen(f, "what reads and writes the scores between: %s%s (%s %%); the products: %s",
+		     T(f->cost_ns), finding_per(f), P(f->share), T(d->score_products_ns));
+	finding_facts(f, FACT_N("attentions", d->scores), FACT_N("scores_ns", f->cost_ns),
+		      FACT_N("products_ns", d->score_products_ns));
+	SAY(action, "use a fused attention: torch.nn.functional.scaled_dot_product_attention, "
+		    "FlashAttention, attn_implementation=\"sdpa\" of Transformers");
+	return true;
+}
+
+const struct rule rule_UNFUSED = { unfused_cost, unfused_fill };
+
 /* --- computing --- */
 
 /* Of several GPUs all must compute: one that does while others wait for it is late. */
@@ -116,10 +145,11 @@ static uint64_t saturated_cost(const struct insight *in, const struct insight_de
 	return d->account.ns[ACCOUNT_COMPUTE];
 }
 
-/* What its kernels are limited by, where that is known of most of them. */
+/* What its kernels are limited by, where that is known of most of them. A product that takes what its
+ * shape needs is limited by compute, whatever part of the peak that is. */
 static void say_limits(const struct insight *in, struct finding *f)
 {
-	uint64_t ns[ROOF_LIMITS] = { 0 }, known = 0, all = 0;
+	uint64_t ns[ROOF_LIMITS] = { 0 }, known = 0, all = 0, lost = 0, compute, memory;
 	double least = 0;
 
 	for (size_t i = 0; i < in->roofs.rows; i++) {
@@ -131,26 +161,42 @@ static void say_limits(const struct insight *in, struct finding *f)
 		if (!(r->is.fraction > 0))
 			continue;
 		known += r->total_ns;
-		ns[r->is.limit] += r->total_ns;
+		lost += roof_lost_ns(r);
+		ns[roof_as_expected(r) ? ROOF_COMPUTE : r->is.limit] += r->total_ns;
 		least += r->is.least_ns * (double)r->count;
 	}
 	if (2 * known < all || !known)
 		return;
+	compute = ns[ROOF_COMPUTE];
+	memory = ns[ROOF_MEMORY] + ns[ROOF_CACHE];
 	finding_seen(f,
-		     "limited by compute %s %%, memory %s %%, neither %s %% of the time; all at %s "
-		     "%% of their limits",
-		     P(ratio(ns[ROOF_COMPUTE], known)),
-		     P(ratio(ns[ROOF_MEMORY] + ns[ROOF_CACHE], known)),
-		     P(ratio(ns[ROOF_LATENCY] + ns[ROOF_LAUNCH], known)), P(least / (double)known));
-	finding_facts(f, FACT_N("compute_limited_ns", ns[ROOF_COMPUTE]),
-		      FACT_N("memory_limited_ns", ns[ROOF_MEMORY] + ns[ROOF_CACHE]),
+		     "compute limits %s %% of the kernels' time, memory %s %%; the same work could "
+		     "take %s %% less",
+		     P(ratio(compute, known)), P(ratio(memory, known)), P(ratio(lost, known)));
+	finding_facts(f, FACT_N("compute_limited_ns", compute), FACT_N("memory_limited_ns", memory),
 		      FACT_X("of_roof", least / (double)known));
+}
+
+/* What bounds the least time that it can take, and that time. */
+static const char *allows(const struct roof_row *r, double *least_ns)
+{
+	*least_ns = r->is.least_ns;
+	if (r->is.memory >= r->is.compute && r->is.memory >= r->is.cache)
+		return "memory";
+	if (r->is.cache > r->is.compute)
+		return "the cache";
+	if (!r->product || !(r->model_ns > 0))
+		return "compute";
+	*least_ns = r->model_ns;
+	return "its shape";
 }
 
 /* The shape that loses most: it is what to look at. */
 static void say_worst(const struct insight *in, struct finding *f)
 {
 	const struct roof_row *top = NULL;
+	const char *by, *what;
+	double least, ns, work;
 
 	for (size_t i = 0; i < in->roofs.rows; i++) {
 		const struct roof_row *r = &in->roofs.row[i];
@@ -161,10 +207,20 @@ static void say_worst(const struct insight *in, struct finding *f)
 	}
 	if (!top)
 		return;
-	finding_seen(f, "most is lost in %s: %.1f TFLOP/s, %.0f GB/s, %s %% of its limit, %s%s",
-		     roof_called(in, top, (char[NAME_LEN]){ 0 }), roof_row_flops(top) / 1e12,
-		     roof_row_Bps(top) / 1e9, P(top->is.fraction), T(top->total_ns),
-		     finding_per(f));
+	what = roof_called(in, top, (char[CODE_LEN]){ 0 });
+	by = allows(top, &least);
+	ns = (double)top->total_ns / (double)top->count;
+	if (top->product || top->is.compute > top->is.memory) {
+		work = top->work.flops / 1e3; /* per nanosecond: TFLOP/s */
+		finding_seen(f, "most is lost in %.100s: %.1f TFLOP/s, %s allows %.1f; %s%s", what,
+			     work / ns, by, work / least, T(top->total_ns), finding_per(f));
+	} else {
+		finding_seen(f, "most is lost in %.100s: %.0f GB/s, %s allows %.0f; %s%s", what,
+			     top->work.bytes / ns, by, top->work.bytes / least, T(top->total_ns),
+			     finding_per(f));
+	}
+	finding_facts(f, FACT_N("worst_ns", top->total_ns),
+		      FACT_N("worst_lost_ns", roof_lost_ns(top)));
 }
 
 static bool saturated_fill(const struct insight *in, struct finding *f)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "insight/find/finding.h"
+#include "names/code.h"
 
 static bool launches_seen(const struct insight_device *d)
 {
@@ -71,7 +72,8 @@ const struct rule rule_INPUT = { input_cost, input_fill };
 /* A frame that lasts nearly all the time is the loop itself, and no culprit in it. */
 #define LOOP_SHARE 0.8
 
-/* Functions of modules launch: their time is what launching costs. */
+/* Functions of modules launch, and so does the code that a compiler generates from them: their time is
+ * what launching costs. */
 static bool is_module(const char *name)
 {
 	static const char *const end[] = { ": forward", ": __call__", "_call_impl", ": wrapper",
@@ -81,7 +83,9 @@ static bool is_module(const char *name)
 	for (size_t i = 0; i < sizeof(end) / sizeof(end[0]); i++)
 		if (n >= strlen(end[i]) && !strcmp(name + n - strlen(end[i]), end[i]))
 			return true;
-	return !strncmp(name, "aten::", 6) || !strncmp(name, "nn.Module", 9);
+	return !strncmp(name, "aten::", 6) || !strncmp(name, "nn.Module", 9) ||
+	       strstr(name, "Torch-Compiled Region") || strstr(name, "CompiledFxGraph") ||
+	       !strncmp(name, "CompiledFunction", 16) || code_is_generated(name);
 }
 
 static bool is_culprit(const struct insight *in, const struct insight_device *d,
@@ -136,9 +140,7 @@ static bool launch_fill(const struct insight *in, struct finding *f)
 	finding_seen(f, "a kernel runs for %s, one starts every %s; %.1f are queued on average",
 		     D(kernel), D(every), ratio(d->launch.queued_ns, d->b.span_ns));
 	if (d->host_in.name)
-		finding_seen(
-			f, "%s of this in %s", T(d->host_in.ns),
-			finding_name(trace_text(in->t, d->host_in.name), (char[NAME_LEN]){ 0 }));
+		finding_seen(f, "%s of this in %s", T(d->host_in.ns), CODE(d->host_in.name));
 	finding_facts(f, FACT_N("host_idle_ns", f->cost_ns),
 		      FACT_N("short_gap_ns", d->short_gap_ns), FACT_N("short_gaps", d->short_gaps),
 		      FACT_N("kernels", d->b.kernels), FACT_N("mean_kernel_ns", kernel),
@@ -173,20 +175,17 @@ static void cpu_action(const struct insight *in, struct finding *f, enum code_se
 		is_culprit(in, d, &d->host_own) ? &d->host_own : &d->host_in;
 
 	if (!*f->action && is_named(in, d))
-		SAY(action, "make %s cheaper or take it out of the loop",
-		    finding_name(trace_text(in->t, own->name), (char[NAME_LEN]){ 0 }));
+		SAY(action, "make %s cheaper or take it out of the loop", CODE(own->name));
 	else if (!*f->action && d->host_in.name && code == CODE_NONE)
-		SAY(action, "look at %s: most of this time is spent there",
-		    finding_name(trace_text(in->t, d->host_in.name), (char[NAME_LEN]){ 0 }));
+		SAY(action, "look at %s: most of this time is spent there", CODE(d->host_in.name));
 	else if (!*f->action)
 		SAY(action, "%s", how[code]);
 }
 
 static void say_frame(const struct insight *in, struct finding *f, const struct insight_frame *fr)
 {
-	finding_seen(f, "%s of this in %s (%s calls, %s in all)", T(fr->ns),
-		     finding_name(trace_text(in->t, fr->name), (char[NAME_LEN]){ 0 }), N(fr->count),
-		     D(fr->span_ns));
+	finding_seen(f, "%s of this in %s (%s calls, %s in all)", T(fr->ns), CODE(fr->name),
+		     N(fr->count), D(fr->span_ns));
 	finding_facts(f, FACT_N("frame_ns", fr->ns), FACT_N("frame_calls", fr->count),
 		      FACT_N("frame_total_ns", fr->span_ns));
 }
@@ -242,8 +241,7 @@ static bool sync_fill(const struct insight *in, struct finding *f)
 		     finding_per(f), D(h->sync_ns), event_name(in, &h->sync_longest),
 		     finding_name(trace_text(in->t, h->sync_in), where));
 	if (own->name)
-		finding_seen(f, "%s of this in %s", T(own->ns),
-			     finding_name(trace_text(in->t, own->name), (char[NAME_LEN]){ 0 }));
+		finding_seen(f, "%s of this in %s", T(own->ns), CODE(own->name));
 	finding_facts(f, FACT_N("sync_idle_ns", f->cost_ns), FACT_N("syncs", h->syncs),
 		      FACT_N("sync_ns", h->sync_ns));
 	finding_event(f, &h->sync_longest);
@@ -337,6 +335,21 @@ static uint64_t known_cost(const struct insight_device *d, enum family k)
 	return ns;
 }
 
+/* The allocator had run out of memory. */
+static void say_retries(const struct insight_host *h, struct finding *f)
+{
+	SAY(title, "The GPU waits while the allocator frees memory and allocates again");
+	finding_seen(f,
+		     "%s times%s memory was freed and allocated again without a launch between: "
+		     "the allocator's cached blocks did not fit",
+		     N(h->retries), f->on->account.steps ? " in all steps" : "");
+	finding_facts(f, FACT_N("retries", h->retries));
+	SAY(action,
+	    "need less memory at the peak: a smaller batch, activation checkpointing; against "
+	    "fragments PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, and pad shapes that "
+	    "vary");
+}
+
 static bool known_fill(const struct insight *in, struct finding *f)
 {
 	const struct known *k = &known[f->family];
@@ -356,6 +369,8 @@ static bool known_fill(const struct insight *in, struct finding *f)
 	finding_gaps(f, k->idle);
 	finding_code(in, f, 1u << k->idle);
 	SAY(action, "%s", k->action);
+	if (f->family == FAMILY_ALLOC && h->retries)
+		say_retries(h, f);
 	return true;
 }
 

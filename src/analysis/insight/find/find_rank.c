@@ -207,6 +207,7 @@ static double weight(const struct finding *f)
 		return KERNEL_GAIN * cost;
 	case FAMILY_SYNC:
 	case FAMILY_INPUT:
+	case FAMILY_ALLOC: /* to free memory waits for the GPU */
 		return gain > cost ? (gain + cost) / 2 : gain;
 	default:
 		if (!f->gain_known && !is_guessed(f))

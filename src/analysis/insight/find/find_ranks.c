@@ -27,15 +27,25 @@ static uint64_t late_cost(const struct insight *in, const struct insight_device 
 	return finding_in_base(late, all, d->account.ns[ACCOUNT_COMM_WAIT]);
 }
 
+/* Waiting for ranks whose experts had more to do. */
+static uint64_t experts_wait(const struct insight *in, const struct insight_device *d)
+{
+	const struct rank_wait *w = wait_of(in, d);
+
+	return w ? finding_in_base(w->experts_ns, w->waited_ns, d->account.ns[ACCOUNT_COMM_WAIT])
+		 : 0;
+}
+
 /* --- communication --- */
 
-/* Waiting for one rank that can be named is that rank's cost. */
+/* Waiting for one rank that can be named is that rank's cost, and for experts is that of routing. */
 static uint64_t comm_cost(const struct insight *in, const struct insight_device *d)
 {
 	const uint64_t *ns = d->account.ns;
 	uint64_t late = one_is_late(&in->waits) ? late_cost(in, d) : 0;
 
-	return ns[ACCOUNT_COMM] + ns[ACCOUNT_COMM_SEND] + ns[ACCOUNT_COMM_WAIT] - late;
+	return ns[ACCOUNT_COMM] + ns[ACCOUNT_COMM_SEND] + ns[ACCOUNT_COMM_WAIT] - late -
+	       experts_wait(in, d);
 }
 
 static bool comm_fill(const struct insight *in, struct finding *f)
@@ -132,6 +142,70 @@ static bool straggler_fill(const struct insight *in, struct finding *f)
 }
 
 const struct rule rule_STRAGGLER = { straggler_cost, straggler_fill };
+
+/* --- unequal work of experts --- */
+
+/* Of one rank only it is known how much longer than the shortest its exchanges of tokens take. */
+static uint64_t meets_vary(const struct insight *in, const struct insight_device *d,
+			   uint64_t *calls)
+{
+	uint32_t file = in->t->device[d->device].file;
+	uint64_t more = 0;
+
+	*calls = 0;
+	for (size_t i = 0; i < in->roll[ROLL_KERNEL].rows; i++) {
+		const struct insight_row *r = &in->roll[ROLL_KERNEL].row[i];
+
+		if (r->file != file || r->class != CLASS_COMM ||
+		    names_experts(in->names, r->name) != EXPERTS_MEET)
+			continue;
+		*calls += r->count;
+		more += r->total_ns - r->count * r->min_ns;
+	}
+	return finding_in_base(more, d->b.comm_ns, d->account.ns[ACCOUNT_COMM]);
+}
+
+static uint64_t experts_cost(const struct insight *in, const struct insight_device *d)
+{
+	uint64_t calls, ns;
+
+	if (wait_of(in, d))
+		return experts_wait(in, d);
+	ns = meets_vary(in, d, &calls);
+	return calls ? ns : UINT64_MAX;
+}
+
+static bool experts_fill(const struct insight *in, struct finding *f)
+{
+	const struct waits *w = &in->waits;
+	uint64_t calls = 0;
+
+	SAY(title, "Experts have unequal work, and ranks wait for each other");
+	if (wait_of(in, f->on)) {
+		finding_seen(f,
+			     "rank %d waits for ranks whose experts had more to do: %s%s (%s %%)",
+			     f->on->rank, T(f->cost_ns), finding_per(f), P(f->share));
+		finding_seen(f, "%s %% of all waiting in collectives is for that",
+			     P(ratio(w->experts_ns, w->total_ns)));
+		finding_facts(f, FACT_N("experts_wait_ns", f->cost_ns),
+			      FACT_N("all_waiting_ns", w->total_ns));
+	} else {
+		f->most = SURE_LOW; /* the others' work is not in the trace */
+		meets_vary(in, f->on, &calls);
+		finding_seen(f,
+			     "%s exchanges of tokens take longer than the shortest of their kind: "
+			     "%s%s (%s %%)",
+			     N(calls), T(f->cost_ns), finding_per(f), P(f->share));
+		finding_facts(f, FACT_N("exchange_excess_ns", f->cost_ns),
+			      FACT_N("exchanges", calls));
+	}
+	SAY(action,
+	    "balance the experts: a larger auxiliary loss or a bias of the router, a capacity "
+	    "factor, copies of busy experts, another placement (EPLB)");
+	return true;
+}
+
+const struct rule rule_EXPERTS = { experts_cost, experts_fill };
 
 /* --- unequal work --- */
 

@@ -11,8 +11,15 @@
 #include <string.h>
 
 #include "insight/find/finding.h"
+#include "names/code.h"
 
 #define MODEL_TRUST 0.8 /* nearer than that to what the model says is as expected */
+
+/* A product that takes what the model of products expects for its shape. */
+bool roof_as_expected(const struct roof_row *r)
+{
+	return r->product && r->model_ns > 0 && roof_row_model(r) >= MODEL_TRUST;
+}
 
 uint64_t roof_lost_ns(const struct roof_row *r)
 {
@@ -21,7 +28,7 @@ uint64_t roof_lost_ns(const struct roof_row *r)
 	if (!(r->is.fraction > 0) || r->is.limit == ROOF_LAUNCH || r->class == CLASS_COMM)
 		return 0;
 	if (r->product && r->model_ns > 0)
-		should = roof_row_model(r) < MODEL_TRUST ? r->model_ns : all;
+		should = roof_as_expected(r) ? all : r->model_ns;
 	should *= (double)r->count;
 	return should < all ? (uint64_t)(all - should) : 0;
 }
@@ -58,16 +65,18 @@ static uint64_t roof_cost(const struct insight *in, const struct insight_device 
 }
 
 /* "mm 8944x2816x1024 (bf16)", or the kernel's name. */
-char *roof_called(const struct insight *in, const struct roof_row *r, char out[NAME_LEN])
+char *roof_called(const struct insight *in, const struct roof_row *r, char out[CODE_LEN])
 {
 	const char *op = trace_text(in->t, r->op), *colon = strrchr(op, ':');
 
 	if (r->product)
-		snprintf(out, NAME_LEN, "%.20s %" PRIu64 "x%" PRIu64 "x%" PRIu64 " (%s)",
+		snprintf(out, CODE_LEN, "%.20s %" PRIu64 "x%" PRIu64 "x%" PRIu64 " (%s)",
 			 colon ? colon + 1 : op, r->gemm.m, r->gemm.n, r->gemm.k,
 			 gpu_type_word[r->work.type]);
+	else if (r->op)
+		finding_name(colon ? colon + 1 : op, out);
 	else
-		finding_name(r->op ? colon ? colon + 1 : op : trace_text(in->t, r->name), out);
+		finding_code_name(in, r->name, out);
 	return out;
 }
 
@@ -82,8 +91,9 @@ static void say_waves(struct finding *f, const struct roof_row *r)
 	}
 }
 
-static void roof_action(const struct roof_row *r, struct finding *f)
+static void roof_action(const struct insight *in, const struct roof_row *r, struct finding *f)
 {
+	char ops[CODE_OPS];
 	const char *what = "use a specialized kernel, or torch.compile(model) to fuse it with what "
 			   "is around it";
 
@@ -101,7 +111,13 @@ static void roof_action(const struct roof_row *r, struct finding *f)
 		       "multiples of 64 and a newer cuBLAS help";
 	else if (r->class == CLASS_ATTENTION)
 		what = "use a newer attention: cuDNN's or FlashAttention 3 where the GPU has it";
-	SAY(action, "%s", what);
+	if (!r->product && code_fused(trace_text(in->t, r->name), ops, sizeof(ops)))
+		SAY(action,
+		    "torch.compile made it of %s: mode=\"max-autotune\" tries other tiles, fewer "
+		    "and smaller tensors there help",
+		    ops);
+	else
+		SAY(action, "%s", what);
 }
 
 static void show_calls(const struct insight *in, const struct roof_row *r, struct finding *f)
@@ -120,7 +136,7 @@ static bool roof_fill(const struct insight *in, struct finding *f)
 	uint64_t sum, known;
 	const struct roof_row *r = worst(in, f->on->device, &sum, &known);
 	double model;
-	char what[NAME_LEN];
+	char what[CODE_LEN];
 
 	if (!r)
 		return false;
@@ -133,7 +149,8 @@ static bool roof_fill(const struct insight *in, struct finding *f)
 	else
 		SAY(title, "Slow kernels: %.60s at %s %% of its limit", what, P(r->is.fraction));
 	finding_seen(
-		f, "%s: %s calls of %s each, %.1f TFLOP/s, %.0f GB/s, %s %% of the roofline bound",
+		f,
+		"%.90s: %s calls of %s each, %.1f TFLOP/s, %.0f GB/s, %s %% of the roofline bound",
 		what, N(r->count), D(r->total_ns / r->count), roof_row_flops(r) / 1e12,
 		roof_row_Bps(r) / 1e9, P(r->is.fraction));
 	if (model > 0)
@@ -146,7 +163,7 @@ static bool roof_fill(const struct insight *in, struct finding *f)
 		      FACT_X("of_roof", r->is.fraction));
 	if (model > 0)
 		finding_facts(f, FACT_X("of_model", model));
-	roof_action(r, f);
+	roof_action(in, r, f);
 	show_calls(in, r, f);
 	return true;
 }

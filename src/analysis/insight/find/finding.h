@@ -156,6 +156,10 @@ __attribute__((format(printf, 2, 3))) void finding_seen(struct finding *f, const
 /* A name in a sentence: of one that is too long the middle goes, file, line and function stay. */
 #define NAME_LEN 72u
 char *finding_name(const char *name, char out[NAME_LEN]);
+/* The same of code or of a kernel, which may be generated: then it says what that was made from. */
+#define CODE_LEN 160u
+#define CODE_OPS 48u
+char *finding_code_name(const struct insight *in, uint32_t name, char out[CODE_LEN]);
 /* A time a step, or of the whole. */
 char *finding_time(const struct finding *f, char out[FMT_LEN], uint64_t ns);
 #define T(ns)        finding_time(f, (char[FMT_LEN]){ 0 }, ns)
@@ -163,13 +167,15 @@ char *finding_time(const struct finding *f, char out[FMT_LEN], uint64_t ns);
 #define N(n)         fmt_count((char[FMT_LEN]){ 0 }, n)
 #define D(ns)        fmt_time((char[FMT_LEN]){ 0 }, ns)
 #define B(n)         fmt_bytes((char[FMT_LEN]){ 0 }, n)
+#define CODE(name)   finding_code_name(in, name, (char[CODE_LEN]){ 0 })
 #define SAY(to, ...) snprintf(f->to, sizeof(f->to), __VA_ARGS__) /* title, action, expect */
 /* Of `all` so much lies in the base: so much of `part` does. */
 static inline uint64_t finding_in_base(uint64_t part, uint64_t all, uint64_t in_base)
 {
 	return all ? (uint64_t)((double)part * (double)in_base / (double)all) : 0;
 }
+bool roof_as_expected(const struct roof_row *r);
 uint64_t roof_lost_ns(const struct roof_row *r); /* beyond what such a kernel should take */
-char *roof_called(const struct insight *in, const struct roof_row *r, char out[NAME_LEN]);
+char *roof_called(const struct insight *in, const struct roof_row *r, char out[CODE_LEN]);
 double ratio(uint64_t a, uint64_t b);             /* 0 if b is */
 const char *finding_per(const struct finding *f); /* " a step", or " in all" */
