@@ -56,8 +56,10 @@ static int enable(struct client *c, uint32_t kind)
 		err = E_NOT_COMPATIBLE;
 	if (err)
 		return err;
+	sim_fault_call("cuptiActivityEnable");
 	sim_strict_lock();
 	sim_strict_cost(ENABLE_NS);
+	sim_pause_ms(sim_fault_int("SIM_ENABLE_MS", 0));
 	if (kind == SIM_DRIVER || kind == SIM_RUNTIME)
 		sim_api_records(c, kind == SIM_RUNTIME, true);
 	__atomic_fetch_or(&c->kinds, 1ull << kind, __ATOMIC_RELAXED);

@@ -20,11 +20,11 @@
 
 #include "cupti.h"
 
-#define LOOK_NS    2000000  /* how often the worker looks at full buffers that are not complete */
-#define NULL_FIXED 129      /* from this level on a refused buffer is harmless */
-#define REQUEST_NS 20000    /* SIM_STRICT */
-#define KERNEL_NS  1000     /* SIM_STRICT: of a launch, if its kernel is recorded */
-#define LATE_NS    10000000 /* SIM_STRICT: after FlushAll() has returned */
+#define LOOK_NS    2000000 /* how often the worker looks at full buffers that are not complete */
+#define NULL_FIXED 129     /* from this level on a refused buffer is harmless */
+#define REQUEST_NS 20000   /* SIM_STRICT */
+#define KERNEL_NS  1000    /* SIM_STRICT: of a launch, if its kernel is recorded */
+#define LATE_MS    10      /* SIM_STRICT: after FlushAll() has returned */
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* guards what follows, to `period_ms` */
 static pthread_cond_t work = PTHREAD_COND_INITIALIZER, done = PTHREAD_COND_INITIALIZER;
@@ -164,6 +164,17 @@ static bool has_room(const struct buf *b, uint32_t stride)
 	return b->used + stride <= b->size && (!b->max || b->n < b->max);
 }
 
+/* SIM_LOSE=n: every n-th kernel has no record, and nobody counts it. */
+static bool lost(void)
+{
+	static atomic_llong kernels;
+	static _Atomic long long every = -1;
+
+	if (every < 0)
+		every = sim_fault_int("SIM_LOSE", 0);
+	return every && atomic_fetch_add(&kernels, 1) % every == every - 1;
+}
+
 void sim_emit(struct client *c, const struct sim_op *op)
 {
 	static _Atomic long long drop_every = -1;
@@ -182,6 +193,8 @@ void sim_emit(struct client *c, const struct sim_op *op)
 	}
 	if (drop_every < 0)
 		drop_every = sim_fault_int("SIM_DROP", 0);
+	if (op->kind == SIM_KERNEL && lost())
+		return;
 	if (!s || !stride || (drop_every && atomic_fetch_add(&seen, 1) % drop_every == 0)) {
 		atomic_fetch_add(&c->dropped, 1);
 		return;
@@ -341,7 +354,7 @@ static void *worker_main(void *arg)
 		flag = flags;
 		pthread_mutex_unlock(&lock);
 		if (flush != answered && sim_strict())
-			nanosleep(&(struct timespec){ .tv_nsec = LATE_NS }, NULL);
+			sim_pause_ms(sim_fault_int("SIM_LATE_MS", LATE_MS));
 		hand_out(flush != answered, flag & 1);
 		pthread_mutex_lock(&lock);
 		answered = flush;
@@ -362,6 +375,7 @@ int sim_flush(uint32_t flag)
 {
 	uint64_t mine_is;
 
+	sim_fault_call("cuptiActivityFlushAll");
 	if (sim_worker_lost() && sim_fault_int("SIM_FORK_FLUSH_OK", 0))
 		return E_UNKNOWN;
 	while (sim_worker_lost())

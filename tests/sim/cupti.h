@@ -143,6 +143,8 @@ bool sim_client_is(const struct client *c);
 void sim_state(uint32_t cbid, int result, const char *message);
 const char *sim_fault(const char *name);
 long long sim_fault_int(const char *name, long long unset);
+void sim_fault_call(const char *name); /* crashes or hangs, if it is to */
+void sim_pause_ms(long long ms);
 
 /* record.c: the layout of records, by level. */
 uint32_t sim_stride(uint32_t kind, int level);

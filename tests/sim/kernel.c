@@ -8,7 +8,8 @@
  *	sim-module
  *	kernel NAME [ns=N|ns=never] [flops=F] [bytes=B] [tensor=1] [regs=N] [smem=N] [local=N]
  *
- * with flops and bytes of one thread.
+ * with flops and bytes of one thread. Of an image that is something else, the function spin_ns(ns,
+ * where) takes as long as it is told, and notes its start and its end, as such a kernel of PTX does.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -274,10 +275,32 @@ void sim_kernel_work(struct work *w, CUfunction f, const uint32_t grid[3], const
 	w->op.kernel.regs = f->regs;
 }
 
+static bool is_spin(CUfunction f, void **params)
+{
+	return params && !f->mod->text && !strcmp(f->name, "spin_ns");
+}
+
+/* Its length for this launch is in `own`. */
+static void spin(struct work *w, struct sim_func *own, void **params)
+{
+	*own = *w->func;
+	own->ns = *(const uint64_t *)params[0];
+	w->func = own;
+}
+
+static void note_spin(const struct work *w, void **params)
+{
+	uint64_t *where = (uint64_t *)*(const uintptr_t *)params[1];
+
+	where[0] = w->op.start;
+	where[1] = w->op.end;
+}
+
 static CUresult launch(CUfunction f, const uint32_t grid[3], const uint32_t block[3],
-		       uint32_t shared, CUstream stream, uint8_t type)
+		       uint32_t shared, CUstream stream, uint8_t type, void **params)
 {
 	struct sim_stream *s;
+	struct sim_func own;
 	struct work w;
 	CUresult r = sim_stream_now(stream, &s);
 
@@ -289,16 +312,21 @@ static CUresult launch(CUfunction f, const uint32_t grid[3], const uint32_t bloc
 	sim_kernel_work(&w, f, grid, block, shared);
 	w.op.kernel.launch_type = type;
 	w.op.kernel.priority = s->priority;
-	return sim_submit(s, &w);
+	if (s->capture || !is_spin(f, params))
+		return sim_submit(s, &w);
+	spin(&w, &own, params);
+	r = sim_submit(s, &w);
+	note_spin(&w, params);
+	return r;
 }
 
 CUresult do_cuLaunchKernel(CUfunction f, unsigned grid_x, unsigned grid_y, unsigned grid_z,
 			   unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared,
 			   CUstream stream, void **params, void **extra)
 {
-	(void)params, (void)extra;
+	(void)extra;
 	return launch(f, (uint32_t[]){ grid_x, grid_y, grid_z },
-		      (uint32_t[]){ block_x, block_y, block_z }, shared, stream, 0);
+		      (uint32_t[]){ block_x, block_y, block_z }, shared, stream, 0, params);
 }
 
 CUresult do_cuLaunchCooperativeKernel(CUfunction f, unsigned grid_x, unsigned grid_y,
@@ -306,15 +334,14 @@ CUresult do_cuLaunchCooperativeKernel(CUfunction f, unsigned grid_x, unsigned gr
 				      unsigned block_z, unsigned shared, CUstream stream,
 				      void **params)
 {
-	(void)params;
 	return launch(f, (uint32_t[]){ grid_x, grid_y, grid_z },
-		      (uint32_t[]){ block_x, block_y, block_z }, shared, stream, 1);
+		      (uint32_t[]){ block_x, block_y, block_z }, shared, stream, 1, params);
 }
 
 CUresult do_cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **params, void **extra)
 {
-	(void)params, (void)extra;
+	(void)extra;
 	if (!c)
 		return CUDA_ERROR_INVALID_VALUE;
-	return launch(f, c->gridDim, c->blockDim, c->sharedMemBytes, c->hStream, 0);
+	return launch(f, c->gridDim, c->blockDim, c->sharedMemBytes, c->hStream, 0, params);
 }

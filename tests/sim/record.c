@@ -67,11 +67,21 @@ bool sim_kind_is_device(uint32_t kind)
 #define U32(off, v) (*(uint32_t *)MEMBER(r, off) = (uint32_t)(v))
 #define U64(off, v) (*(uint64_t *)MEMBER(r, off) = (uint64_t)(v))
 
+/* SIM_WRONG_NS=n: how much later kernels end than they do. */
+static uint64_t wrong_ns(void)
+{
+	static atomic_llong ns = -1;
+
+	if (ns < 0)
+		ns = sim_fault_int("SIM_WRONG_NS", 0);
+	return (uint64_t)ns;
+}
+
 static void kernel(uint8_t *r, uint32_t len, const struct sim_op *op)
 {
 	U16(6, op->kernel.regs);
 	U64(16, op->start);
-	U64(24, op->end);
+	U64(24, op->end + wrong_ns());
 	U64(32, op->end); /* completed */
 	U32(40, op->device);
 	U32(44, op->context);

@@ -18,6 +18,9 @@ SIM_API int cudaRuntimeGetVersion(int *version);
 SIM_API int cudaLaunchKernel(const void *f, struct dim grid, struct dim block, void **args,
 			     size_t shared, CUstream stream);
 SIM_API int cudaGraphLaunch(CUgraphExec exec, CUstream stream);
+SIM_API int cudaLibraryLoadData(void **library, const void *code, void *jit, void *jit_values,
+				unsigned njit, void *opts, void *opt_values, unsigned nopts);
+SIM_API int cudaLibraryGetKernel(void **kernel, void *library, const char *name);
 SIM_API int cudaProfilerStart(void);
 SIM_API int cudaProfilerStop(void);
 
@@ -29,6 +32,8 @@ static CUresult (*launch)(CUfunction, unsigned, unsigned, unsigned, unsigned, un
 			  unsigned, CUstream, void **, void **);
 static CUresult (*graph)(CUgraphExec, CUstream);
 static CUresult (*profiler_start)(void), (*profiler_stop)(void);
+static CUresult (*module_load)(CUmodule *, const void *);
+static CUresult (*module_function)(CUfunction *, CUmodule, const char *);
 
 static void begin(void)
 {
@@ -41,6 +46,8 @@ static void begin(void)
 	*(void **)&table = dlsym(lib, "cuGetExportTable");
 	*(void **)&launch = dlsym(lib, "cuLaunchKernel");
 	*(void **)&graph = dlsym(lib, "cuGraphLaunch");
+	*(void **)&module_load = dlsym(lib, "cuModuleLoadData");
+	*(void **)&module_function = dlsym(lib, "cuModuleGetFunction");
 	*(void **)&profiler_start = dlsym(lib, "cuProfilerStart");
 	*(void **)&profiler_stop = dlsym(lib, "cuProfilerStop");
 	if (table && !table(&t, (const CUuuid *)SIM_UUID))
@@ -80,6 +87,20 @@ int cudaLaunchKernel(const void *f, struct dim grid, struct dim block, void **ar
 		   args, NULL);
 	drv->runtime_leave(&c, r);
 	return r;
+}
+
+/* Kernels without a compiler: a library is a module here, a kernel its function. */
+int cudaLibraryLoadData(void **library, const void *code, void *jit, void *jit_values,
+			unsigned njit, void *opts, void *opt_values, unsigned nopts)
+{
+	(void)jit, (void)jit_values, (void)njit, (void)opts, (void)opt_values, (void)nopts;
+	return ready() ? (int)module_load((CUmodule *)library, code) : CUDA_ERROR_NOT_INITIALIZED;
+}
+
+int cudaLibraryGetKernel(void **kernel, void *library, const char *name)
+{
+	return ready() ? (int)module_function((CUfunction *)kernel, library, name)
+		       : CUDA_ERROR_NOT_INITIALIZED;
 }
 
 int cudaGraphLaunch(CUgraphExec exec, CUstream stream)

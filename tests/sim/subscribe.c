@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* subscribe.c - CUPTI's subscribers, their callbacks, and the way from the driver to them. */
 #include <dlfcn.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cupti.h"
@@ -31,6 +33,23 @@ long long sim_fault_int(const char *name, long long unset)
 	const char *s = sim_fault(name);
 
 	return s ? strtoll(s, NULL, 0) : unset;
+}
+
+void sim_pause_ms(long long ms)
+{
+	if (ms > 0)
+		nanosleep(&(struct timespec){ ms / 1000, ms % 1000 * 1000000 }, NULL);
+}
+
+/* SIM_CRASH=call, SIM_HANG=call */
+void sim_fault_call(const char *name)
+{
+	const char *crash = sim_fault("SIM_CRASH"), *hang = sim_fault("SIM_HANG");
+
+	if (crash && !strcmp(crash, name))
+		raise(SIGSEGV);
+	while (hang && !strcmp(hang, name))
+		pause();
 }
 
 static void client_init(struct client *c)
