@@ -276,6 +276,8 @@ void session_close(struct cuda *c);
 void session_drain(struct cuda *c, uint32_t ms); /* until CUPTI holds no buffer of ours */
 void session_want(struct cuda *c, uint32_t want);
 int session_graph_level(struct cuda *c, bool whole);
+
+/* --- why.c --- */
 const char *session_why(int error);
 const char *counters_why(int error);
 
