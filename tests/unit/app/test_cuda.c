@@ -13,6 +13,8 @@
 #define RECORDS 64u
 #define ROOM    65536u
 
+#define BUFFER_KIB 16u
+
 static uint16_t truth[CK_MAX]; /* what the library of the test believes */
 static struct pool *pool;
 static struct cuda *c;
@@ -358,7 +360,7 @@ static void buffers(void)
 		for (uint32_t j = 0; j < i; j++)
 			twice += lent[j] == lent[i];
 	}
-	T_OK(!twice && size == CUDA_BUFFER_KIB << 10 && buffer_lent(c) == n,
+	T_OK(!twice && size == BUFFER_KIB << 10 && buffer_lent(c) == n,
 	     "%u buffers, each lent once", n);
 	for (i = 0; i < CUDA_DISCARDS; i++) {
 		buffer_request(c, &extra[i], &size, &max);
@@ -518,7 +520,7 @@ int main(void)
 	map = mmap(NULL, pool_bytes(pool), PROT_READ | PROT_WRITE, MAP_SHARED, pool_fd(pool), 0);
 	c = mmap(NULL, sizeof(*c), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (map == MAP_FAILED || c == MAP_FAILED || client_use(map, pool_bytes(pool)) ||
-	    !buffer_setup(c, 1024, CUDA_BUFFER_KIB))
+	    !buffer_setup(c, 1024, BUFFER_KIB))
 		return 1;
 	strides();
 	decoded();

@@ -24,6 +24,7 @@
 
 #include <aon/provider.h>
 
+#include "abi/gpu_conf.h"
 #include "probe/clock.h"
 #include "probe/cuda/cupti.h"
 #include "probe/cuda/pm.h"
@@ -45,7 +46,6 @@
 #define CUDA_ENV_THREADS "AON_CUDA_PERTHREAD" /* 1: a CUPTI buffer per thread, as CUPTI prefers */
 
 #define CUDA_KIB           8192u
-#define CUDA_BUFFER_KIB    16u /* small: one unfinished kernel holds back its whole buffer */
 #define CUDA_BUFFER_LEAST  4u
 #define CUDA_BUFFER_MOST   16384u
 #define CUDA_BUFFERS_MAX   4096u
@@ -57,7 +57,7 @@
 #define CUDA_RETRY_MS 3000u  /* between two checks whether another tool has left */
 #define CUDA_ROOM_MS  10000u /* for an expected tool, before the first check */
 #define CUDA_EXIT_MS  500u   /* how long an exit may wait for a flush */
-#define CUDA_LATE_MS  100u   /* how long buffers may come after a flush, at the exit; */
+#define CUDA_LATE_MS  100u   /* how long buffers may come after a flush; */
 #define CUDA_GIVE_MS  2000u  /* before another tool, which would get them */
 
 /* --- capabilities of a libcupti, detected at run time --- */
@@ -161,6 +161,9 @@ struct cuda {
 	uint32_t room; /* the last request for room that was served */
 	uint64_t ticked_requests, ticked_launches, ticked_records, ticked_untimed;
 	char holder[64];
+	char conf[64];      /* what became of gpu.conf */
+	uint32_t late_ms;   /* how long buffers may come after the last flush */
+	uint32_t launch_ns; /* what a launch costs as long as CUPTI records */
 	struct pm pm;
 	struct range counters;
 
@@ -233,6 +236,7 @@ void text_num(struct cuda_text *t, uint64_t n);
 /* Finds the libcupti of this process, or the one that the setting names. 0, or a reason. */
 const char *load_cupti(struct cupti *api);
 uint32_t load_caps(const struct cupti *api);
+uint32_t load_driver(void); /* the newest CUDA that the driver runs: 12040 is 12.4; 0: not known */
 /* In place of one that does not run with this driver. False: there is none; *api may be unusable. */
 bool load_another(struct cupti *api);
 

@@ -59,13 +59,17 @@ static uint32_t set_number(const char *name, uint32_t unset)
 	return v && *v ? (uint32_t)strtoul(v, NULL, 10) : unset;
 }
 
-static enum graph_policy policy(void)
+static enum graph_policy policy(uint32_t proved)
 {
 	const char *v = secure_getenv(CUDA_ENV_GRAPHS);
 
-	return v && !strcmp(v, "template") ? GRAPH_TEMPLATE
-	       : v && !strcmp(v, "graph")  ? GRAPH_WHOLE
-					   : GRAPH_NODE;
+	if (v && *v)
+		return !strcmp(v, "template") ? GRAPH_TEMPLATE
+		       : !strcmp(v, "graph")  ? GRAPH_WHOLE
+					      : GRAPH_NODE;
+	return proved == GPU_GRAPHS_TEMPLATE ? GRAPH_TEMPLATE
+	       : proved == GPU_GRAPHS_WHOLE  ? GRAPH_WHOLE
+					     : GRAPH_NODE;
 }
 
 /* Zeroed in a child: `on` is 0 there. */
@@ -76,26 +80,54 @@ static struct cuda *make(void)
 
 	if (c == MAP_FAILED)
 		return NULL;
-	if (madvise(c, sizeof(*c), MADV_WIPEONFORK) < 0 ||
-	    !buffer_setup(c, set_number(CUDA_ENV_KIB, CUDA_KIB),
-			  set_number(CUDA_ENV_BUFFER, CUDA_BUFFER_KIB))) {
+	if (madvise(c, sizeof(*c), MADV_WIPEONFORK) < 0) {
 		munmap(c, sizeof(*c));
 		return NULL;
 	}
 	for (unsigned i = 0; i < CUDA_CONTEXTS; i++)
 		c->context[i].device = UINT32_MAX;
-	c->graphs = policy();
+	return c;
+}
+
+/* What was proved for this driver and this CUPTI. False: not to record at all. */
+static bool proved(struct cuda *c, struct gpu_conf *g)
+{
+	const char *path = secure_getenv(GPU_CONF_ENV), *why;
+	struct cuda_text t = { .len = 0 };
+	char driver[32];
+	int err = gpu_conf_read(g, path && *path ? path : GPU_CONF_FILE);
+
+	if (err == -ENOENT)
+		return true;
+	gpu_conf_driver(driver);
+	why = err ? "it cannot be read"
+		  : gpu_conf_differs(g, driver, load_driver(), c->api.version);
+	text_add(&t, why ? ", gpu.conf ignored: " : ", gpu.conf of ");
+	text_add(&t, why ? why : g->date);
+	memcpy(c->conf, t.s, t.len < sizeof(c->conf) ? t.len + 1 : 0);
+	if (why)
+		gpu_conf_defaults(g);
+	return g->fidelity != GPU_FIDELITY_HEARTBEAT;
+}
+
+/* A variable of the environment comes first. */
+static bool configure(struct cuda *c, const struct gpu_conf *g)
+{
+	c->graphs = policy(g->graphs);
+	c->late_ms = g->late_ms;
+	c->launch_ns = g->launch_ns > CUDA_CALLBACK_NS ? g->launch_ns : CUDA_CALLBACK_NS;
 	c->may_multi = set_on(CUDA_ENV_MULTI);
 	c->hes = set_on(CUDA_ENV_HES);
 	c->latency = set_on(CUDA_ENV_LATENCY);
 	c->per_thread = set_on(CUDA_ENV_THREADS);
 	c->cost = set_on(CUDA_ENV_COST);
-	c->heartbeat = !set_off(CUDA_ENV_PULSE);
+	c->heartbeat = g->callbacks ? !set_off(CUDA_ENV_PULSE) : set_on(CUDA_ENV_PULSE);
 	pm_setup(&c->pm, secure_getenv(CUDA_ENV_PM));
 	range_setup(&c->counters, secure_getenv(CUDA_ENV_PM));
 	c->graphs = c->heartbeat || c->graphs != GRAPH_TEMPLATE ? c->graphs : GRAPH_NODE;
 	launch_setup(c);
-	return c;
+	return buffer_setup(c, set_number(CUDA_ENV_KIB, CUDA_KIB),
+			    set_number(CUDA_ENV_BUFFER, g->buffer_kib));
 }
 
 static void chain(void)
@@ -128,7 +160,7 @@ static void leave(void)
 	    atomic_load_explicit(&c->state, memory_order_acquire) == CUDA_ON) {
 		pm_close(c);
 		range_close(c);
-		session_drain(c, CUDA_LATE_MS);
+		session_drain(c, c->late_ms);
 		if (c->sub)
 			c->api.Unsubscribe(c->sub);
 		keep_cost(c);
@@ -140,14 +172,19 @@ static void start(void)
 {
 	struct cuda *c = make();
 	const char *why = c ? load_cupti(&c->api) : "no memory";
+	struct gpu_conf conf;
 
+	if (!why && c->api.GetVersion(&c->api.version))
+		c->api.version = 0; /* its features are queried again when the probe subscribes */
+	if (!why && !proved(c, &conf))
+		why = "gpu.conf: a check of aon doctor --gpu failed, see its line why";
+	if (!why && !configure(c, &conf))
+		why = "no memory";
 	if (why) {
 		aon_join(JOIN_MS);
 		aon_note("cuda", "off", why);
 		return;
 	}
-	if (c->api.GetVersion(&c->api.version))
-		c->api.version = 0; /* its features are queried again when the probe subscribes */
 	c->api.caps = load_caps(&c->api);
 	c->on = 1;
 	cuda = c;

@@ -117,6 +117,7 @@ static void tell_on(const struct cuda *c)
 	text_add(&t, c->multi ? ", beside other tools" : "");
 	text_add(&t, c->sub ? "" : ", records only: another tool has the callbacks");
 	text_add(&t, c->hes_on ? ", hardware events" : "");
+	text_add(&t, c->conf);
 	aon_note("cuda", "on", t.s);
 }
 
@@ -177,7 +178,7 @@ static void try_open(struct cuda *c)
 		c->ticked_requests = atomic_load_explicit(&c->requests, memory_order_relaxed);
 		c->ticked_launches = atomic_load_explicit(&c->launches, memory_order_relaxed);
 		set_state(c, CUDA_ON);
-		aon_stays_launch(16 * CUDA_CALLBACK_NS);
+		aon_stays_launch(16 * c->launch_ns);
 		tell_on(c);
 	} else if (err == CUPTI_TAKEN) {
 		external_begin(c, CUDA_RETRY_MS, c->holder);

@@ -19,8 +19,7 @@ static int look(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
-/* The newest CUDA that this driver runs: 12040 is 12.4. */
-static int driver_most(void)
+uint32_t load_driver(void)
 {
 	void *lib = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), *fn;
 	int (*get)(int *version), version = 0;
@@ -29,7 +28,7 @@ static int driver_most(void)
 	memcpy(&get, &fn, sizeof(get));
 	if (fn && get(&version))
 		version = 0;
-	return version / 1000;
+	return version > 0 ? (uint32_t)version : 0;
 }
 
 /* From the n-th candidate on. */
@@ -111,7 +110,7 @@ const char *load_cupti(struct cupti *api)
 	/* CUPTI 13.2 without a driver recurses until the stack ends: never call it then. */
 	if (!v.driver)
 		return "no CUDA driver in this process";
-	v.driver_most = driver_most();
+	v.driver_most = (int)(load_driver() / 1000);
 	why = open_cupti(api, &v);
 	if (why)
 		return why;
