@@ -12,6 +12,7 @@ import sys
 # Names that may be in more than one file, and why.
 MAY = {
     "main": "each program has one",
+    "InitializeInjection": "the driver's name for the way into what it loads",
 }
 NO_CODE = re.compile(r"/\*.*?\*/|//[^\n]*|__attribute__\(\(.*?\)\)(?=[\s;])", re.S)
 TAG = re.compile(r"^\s*(?:typedef\s+)?(struct|union|enum)\s+(\w+)\s*\{", re.M)

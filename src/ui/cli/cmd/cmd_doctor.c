@@ -2,6 +2,7 @@
 /* aon doctor - what works on this machine, and what to do about the rest. */
 #include "base/file.h"
 #include "cli/node/doctor.h"
+#include "cli/node/gpu_doctor.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,8 +28,7 @@ static void doctor_section(struct doctor *d, const char *name)
 		out_line(&d->out, OUT_BOLD, "  %s", name);
 }
 
-/* Words of `text` in lines that fit, each line after the first moved in by `indent`. */
-static void put_wrapped(const struct out *out, const char *first, size_t indent, const char *text)
+void doctor_wrapped(const struct out *out, const char *first, size_t indent, const char *text)
 {
 	size_t width = out->width == SIZE_MAX ? SIZE_MAX / 2 : out->width, at = indent;
 	char word_text[OUT_TEXT], cut[OUT_TEXT];
@@ -67,11 +67,11 @@ static void put_text(struct doctor *d, enum health h, const char *so, const char
 
 	snprintf(first, sizeof(first), "    %s%-4s%s  ", styled ? out_style(&d->out, style[h]) : "",
 		 word[h], styled ? out_style(&d->out, OUT_PLAIN) : "");
-	put_wrapped(&d->out, first, 10, text);
+	doctor_wrapped(&d->out, first, 10, text);
 	if (so)
-		put_wrapped(&d->out, "          -> ", 13, so);
+		doctor_wrapped(&d->out, "          -> ", 13, so);
 	if (fix)
-		put_wrapped(&d->out, "          -> ", 13, fix);
+		doctor_wrapped(&d->out, "          -> ", 13, fix);
 }
 
 /* A bug report is for others to read: the home directory names its owner. */
@@ -150,8 +150,12 @@ int cmd_doctor(const struct opts *o)
 	struct doctor d = { .json = o->val[OPT_JSON], .full = o->val[OPT_FULL] };
 	char you[32];
 
-	if (o->argc)
+	if (o->argc && !o->val[OPT_GPU])
 		return cli_misuse("takes no operand, not '%s'", o->argv[0]);
+	if (!o->val[OPT_GPU] && (o->val[OPT_LONGER] || o->val[OPT_WRITECONF]))
+		return cli_misuse("--long and --write need --gpu");
+	if (o->val[OPT_GPU])
+		return gpu_doctor_run(o);
 	out_init(&d.out, stdout, o);
 	begin(&d, o);
 	doctor_section(&d, "machine");

@@ -149,7 +149,7 @@ static int start_private(struct run *r)
 			       r->store);
 	if (check_folder(r, path) != CLI_OK || check_target(r) != CLI_OK)
 		return CLI_FAIL;
-	if (temp_daemon_start(&r->aond, path, r->o->val[OPT_WITHKINETO]) < 0) {
+	if (temp_daemon_start(&r->aond, path, r->o->val[OPT_WITHKINETO] ? TEMP_KINETO : 0) < 0) {
 		remove_store(r);
 		return CLI_FAIL;
 	}

@@ -113,8 +113,11 @@ CMD(YIELD, yield, LIVE, LEASE, "PID [SECONDS]", "let another profiler have a pro
     "The CUDA probe of PID leaves CUPTI within a second. After SECONDS (default 60) it takes\n"
     "CUPTI again, if no other tool has it. GPU work in between is not recorded; the store has\n"
     "the interval as \"externally profiled\".")
-CMD(DOCTOR, doctor, NODE, NONE, "", "check what works on this machine, and how to fix the rest",
-    "Exits 1 only if recording itself cannot work. Changes nothing.")
+CMD(DOCTOR, doctor, NODE, NONE, "[--gpu [CHECK...]]", "check what works on this machine, and how to fix the rest",
+    "Exits 1 only if recording itself cannot work. Changes nothing. With --gpu it runs checks\n"
+    "on the GPU instead, each in a process of its own, in about 15 minutes, and writes what\n"
+    "they prove to gpu.conf, which the CUDA probe reads (docs/gpu-day-one.md). CHECK: only\n"
+    "these, and no file without --write. Exits 1 if a check fails, 3 if there is no GPU.")
 CMD(NODE, node, NODE, NONE, "validate|telemetry|rack|audit ...", "commands about this node", "")
 CMD(VALIDATE, validate, NODE, NODE, "[REPORT...]", "check this node's settings and speed",
     "Checks kernel, cores, memory, PCIe, networks and GPUs, and explains what to change and\n"

@@ -46,11 +46,7 @@ static int check(const char *path)
 	return trusted(path, false) && trusted(dir, true) ? 0 : -EPERM;
 }
 
-/*
- * The library's true path: beside aon, in the build tree, or where it was installed. -ENOENT, or
- * -EPERM when others than its owner, root and we could change what would run in our programs.
- */
-static int probe_find(enum probe_id id, char path[PATH_MAX])
+int probe_find(enum probe_id id, char path[PATH_MAX])
 {
 	const char *const place[] = { ".", "../../app/probe", "../lib" };
 	char self[PATH_MAX], try[2 * PATH_MAX + 64];

@@ -16,4 +16,10 @@ enum probe_id {
  * message. A missing probe is reported and skipped. */
 int probe_setenv(const struct opts *o);
 
+/*
+ * The library's true path: beside aon, in the build tree, or where it was installed. -ENOENT, or
+ * -EPERM when others than its owner, root and we could change what would run in our programs.
+ */
+int probe_find(enum probe_id id, char path[PATH_MAX]);
+
 void probe_doctor(struct doctor *d);

@@ -78,7 +78,7 @@ void temp_daemon_remove_dir(const char *dir)
 }
 
 /* In the child: nothing of the command's terminal, pipes or signals. */
-static _Noreturn void become_aond(const struct temp_daemon *d, const char *store, bool kineto,
+static _Noreturn void become_aond(const struct temp_daemon *d, const char *store, unsigned how,
 				  int life, int ready)
 {
 	char path[PATH_MAX], log[128], conf[128], a[16], b[16];
@@ -94,15 +94,23 @@ static _Noreturn void become_aond(const struct temp_daemon *d, const char *store
 			 "--ready-fd",
 			 b,
 			 "--set",
-			 kineto ? "kineto=on" : "kineto=off",
+			 how & TEMP_KINETO ? "kineto=on" : "kineto=off",
 			 "--set",
 			 "audit_kib=0", /* who could ask it for anything but this command */
 			 "--set",
 			 "cpu_percent=100", /* who runs it wants to see all */
+			 NULL,
+			 "measure=off",
+			 "--set",
+			 "max_slowdown=0",
+			 "--set",
+			 "max_probe_cost=0",
 			 NULL };
 	sigset_t none;
 	int fd, top;
 
+	for (size_t i = 0; how & TEMP_UNBOUNDED && i < sizeof(argv) / sizeof(argv[0]) - 1; i++)
+		argv[i] = argv[i] ? argv[i] : (char *)"--set"; /* the rest counts, too */
 	setsid();
 	sigemptyset(&none);
 	for (int i = 1; i < NSIG; i++)
@@ -164,7 +172,7 @@ static int wait_ready(int fd)
 	return read(fd, &byte, 1) == 1 ? 0 : -ECHILD;
 }
 
-int temp_daemon_start(struct temp_daemon *d, const char *store, bool kineto)
+int temp_daemon_start(struct temp_daemon *d, const char *store, unsigned how)
 {
 	char aond[PATH_MAX];
 	int life[2], ready[2], err;
@@ -186,7 +194,7 @@ int temp_daemon_start(struct temp_daemon *d, const char *store, bool kineto)
 	}
 	d->pid = fork();
 	if (d->pid == 0)
-		become_aond(d, store, kineto, life[0], ready[1]);
+		become_aond(d, store, how, life[0], ready[1]);
 	err = d->pid < 0 ? -errno : 0;
 	close(life[0]);
 	close(ready[1]);

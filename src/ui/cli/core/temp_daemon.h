@@ -18,8 +18,10 @@ struct temp_daemon {
 int temp_daemon_find(char path[PATH_MAX]);
 
 /* 0, or -errno after one line on stderr. */
-/* `kineto`: it answers PyTorch processes, if no other daemon does. */
-int temp_daemon_start(struct temp_daemon *d, const char *store, bool kineto);
+/* `how`: TEMP_KINETO: it answers PyTorch processes, if no other daemon does; TEMP_UNBOUNDED: it
+ * records everything, whatever that costs the program. */
+enum { TEMP_KINETO = 1, TEMP_UNBOUNDED = 2 };
+int temp_daemon_start(struct temp_daemon *d, const char *store, unsigned how);
 
 /* Lets aond store everything and end, and removes the run directory. -ETIMEDOUT: it was killed,
  * because it took too long or because we were interrupted. */

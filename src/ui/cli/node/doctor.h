@@ -26,5 +26,8 @@ void doctor_machine(struct doctor *d);
 void doctor_you(struct doctor *d);
 void doctor_sources(struct doctor *d); /* looks at files only: nothing is loaded */
 
+/* Words of `text` in lines that fit, each line after the first moved in by `indent`. */
+void doctor_wrapped(const struct out *out, const char *first, size_t indent, const char *text);
+
 /* The first line of a small file, without its newline; false if it cannot be read. */
 bool doctor_read(const char *path, char *buf, size_t cap);

@@ -5,6 +5,7 @@
  * Loading CUPTI to test for it would take its only subscription; and a library from the user's
  * directories must not run in this process.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "abi/cupti_path.h"
+#include "abi/gpu_conf.h"
 #include "base/num.h"
 #include "cli/capture/fabric.h"
 #include "cli/core/probe.h"
@@ -207,6 +209,35 @@ static void check_counters(struct doctor *d)
 			   "hardware counters: the driver allows root only");
 }
 
+/* What aon doctor --gpu has proved, and whether it still holds for the driver. */
+static void check_proof(struct doctor *d)
+{
+	const char *set = getenv(GPU_CONF_ENV), *path = set && *set ? set : GPU_CONF_FILE;
+	const char *so = "the CUDA probe records as carefully as without it";
+	struct gpu_conf g;
+	char driver[32];
+	int err = gpu_conf_read(&g, path);
+
+	gpu_conf_driver(driver);
+	if (err == -ENOENT)
+		return;
+	if (err < 0)
+		doctor_put(d, "gpu_conf", HEALTH_WARN, so, "aon doctor --gpu writes it anew",
+			   "%s is ignored: it cannot be read", path);
+	else if (strcmp(driver, g.driver) != 0)
+		doctor_put(d, "gpu_conf", HEALTH_WARN, so, "aon doctor --gpu",
+			   "%s of %s is ignored: it was proved for driver %s, here is %s", path,
+			   g.date, g.driver, driver);
+	else if (g.fidelity == GPU_FIDELITY_HEARTBEAT)
+		doctor_put(d, "gpu_conf", HEALTH_WARN, "CUDA kernels and copies are not recorded",
+			   "aon doctor --gpu", "%s of %s: the check %s failed", path, g.date,
+			   g.why);
+	else
+		doctor_put(d, "gpu_conf", HEALTH_OK, NULL, NULL,
+			   "%s of %s, for CUPTI %u: ps says if a program has another", path, g.date,
+			   g.cupti);
+}
+
 static void check_perf(struct doctor *d)
 {
 	char value[32];
@@ -245,5 +276,6 @@ void doctor_sources(struct doctor *d)
 	fabric_doctor(d);
 	check_opencl(d);
 	check_counters(d);
+	check_proof(d);
 	check_perf(d);
 }
