@@ -8,7 +8,7 @@ ONLY    ?=
 
 MESON_SETUP = meson setup --prefix=$(PREFIX)
 
-.PHONY: all web demo demo-cluster check check-quick check-all bench validate-models asan tsan fuzz soak install format clean
+.PHONY: all web demo demo-cluster check check-quick check-all check-gpu bench validate-models asan tsan fuzz soak install format clean
 
 all: $(BUILD)/build.ninja
 	@tools/web
@@ -65,6 +65,12 @@ check-all:
 	@tools/setup build check bench
 	@$(MAKE) --no-print-directory all
 	@$(CHECK) --all $(BUILD) && ok=0 || ok=1; bench/run.py --strict --build $(BUILD) --doc docs/benchmarks.md || ok=1; exit $$ok
+
+# aon with the real CUDA, torch, JAX, NCCL, NVML and DCGM, on a node that has them; the rest is skipped, with the reason.
+check-gpu:
+	@tools/setup build
+	@$(MAKE) --no-print-directory all
+	@AON_GPU=1 AON_BUILD=$(BUILD) tests/scenario/run real_gpu
 
 asan tsan:
 	@$(MAKE) --no-print-directory check C=$@

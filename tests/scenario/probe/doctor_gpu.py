@@ -153,6 +153,17 @@ def nothing():
             ok(q.returncode == 2 and q.stderr.count("\n") <= 2, f"doctor {' '.join(args)} is refused", q)
 
 
+def real_libraries():
+    """make check-gpu where nothing is there: every part is skipped, with the reason."""
+    if any(list(pathlib.Path(d).glob("libcuda.so*")) for d in ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/local/nvidia/lib64")):
+        return
+    env = {**os.environ, "AON_GPU": "1", "PATH": "/nonexistent", "LD_LIBRARY_PATH": "", "CUDA_VISIBLE_DEVICES": ""}
+    p = subprocess.run([sys.executable, ROOT / "tests/scenario/run", "real_gpu"], env=env, capture_output=True, text=True)
+    lines = re.findall(r"^ok \d - (\w+) on real libraries # SKIP (\S.+)$", p.stdout, re.M)
+    ok(p.returncode == 0 and [name for name, _ in lines] == ["CUDA", "torch", "JAX", "NCCL", "NVML", "DCGM"],
+       f"make check-gpu skips what is not there: {'; '.join(why for _, why in lines)}", p.stdout + p.stderr)
+
+
 def text():
     """What people read: the verdict first."""
     with Place() as place:
@@ -170,6 +181,7 @@ def main():
         others = [pool.submit(lie, row) for row in LIES] + [pool.submit(f) for f in (slow_enable, kind_level)]
         whole()
         text()
+        real_libraries()
         for r in garbage():
             ok(*r)
         for f in others:
