@@ -274,6 +274,8 @@ def run(case, nice=None, keep=None):
         r = Run(case, place, nice=nice)
         if r.rc or not r.truth:
             return judge(case, r.truth, {}, 0.0, f"exit status {r.rc}: {r.err[-600:]}")
+        if not r.store.exists():
+            return judge(case, r.truth, {}, 0.0, f"no store: {r.err[-600:]}")
         if keep:
             at = kept_at(keep, case)
             shutil.copy(r.store, at.with_suffix(".db"))

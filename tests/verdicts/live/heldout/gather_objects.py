@@ -36,7 +36,7 @@ import torch.distributed as dist
 
 
 def plant_f(scores, y):
-    mine = [{"label": k, "scores": row} for k, row in zip(y.tolist() * len(scores), scores.tolist())]
+    mine = {"labels": y.tolist(), "scores": scores.flatten().tolist()}  # few objects that Python's collector goes over
     parts = [None] * dist.get_world_size()
     dist.all_gather_object(parts, mine)
-    return sum(max(row["scores"]) > 1 for part in parts for row in part)
+    return sum(s > 1 for part in parts for s in part["scores"])
