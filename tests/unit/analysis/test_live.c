@@ -44,7 +44,21 @@ static const char stacks[] =
 	"_engine_run_backward@/v/site-packages/torch/autograd/graph.py:3 main@/home/me/train.py:9!;"
 	"stack ~clock_nanosleep@libc.so.6:0 ~settle@prog:0 ~main@prog:0 ~_start@prog:0;"
 	"stack ~xla::Wait@libjax.so:0 loop@/home/me/train.py:110!;"
-	"stack loop@/home/me/train.py:110!;";
+	"stack loop@/home/me/train.py:110!;"
+	/* 20 a generator of a function, 21 a key of it, 22 a loop that has the model, too, 23 the model in it */
+	"stack candidates@/home/me/beam.py:4! score@/home/me/beam.py:8! main@/home/me/train.py:20!;"
+	"stack score.<locals>.<lambda>@/home/me/beam.py:9! score@/home/me/beam.py:9! "
+	"main@/home/me/train.py:20!;"
+	"stack reweight@/home/me/train.py:30! fit@/home/me/fit.py:3! main@/home/me/train.py:21!;"
+	"stack forward@/v/site-packages/torch/nn/modules/linear.py:134 "
+	"_call_impl@/v/site-packages/torch/nn/modules/module.py:9 fit@/home/me/fit.py:4! "
+	"main@/home/me/train.py:21!;"
+	/* 24 a function of the program, 25 an operator that it calls, 26 another in the loop, 27 a copy */
+	"stack norms@/home/me/norms.py:5! main@/home/me/train.py:22!;"
+	"stack ~xla::Wait@libjax.so:0 norms@/home/me/norms.py:6! main@/home/me/train.py:22!;"
+	"stack clip@/home/me/fit.py:30! fit@/home/me/fit.py:5! main@/home/me/train.py:21!;"
+	"stack enqueue_copy@/v/site-packages/pyopencl/__init__.py:9 upload@/home/me/cl.py:7! "
+	"main@/home/me/train.py:23!;";
 
 static char text[1 << 20];
 
@@ -102,6 +116,12 @@ static const struct made cases[] = {
 	  { 5, 5, 5, R, R }, { 18, 18, 18, 19, 19 }, "", "100 % computing", 0 },
 	{ "a sleep that ends late, as others have the CPU", "Optimizer.step#SGD.step", 0, { 8, W, W, R, R }, { 5, 5, 5, 2, 3 },
 	  "host_code", "poll (train.py:40) sleeps", 60 },
+	{ "a function with all that it calls", "Optimizer.step#SGD.step", 0, { R, R, R, R, R }, { 20, 20, 21, 2, 3 },
+	  "host_code", "score (beam.py:8) runs", 60 },
+	{ "a loop that has the model, too, is not to blame", "Optimizer.step#SGD.step", 0, { R, R, R, R, R },
+	  { 22, 22, 26, 23, 23 }, "host_code", "reweight (train.py:30) runs", 40 },
+	{ "operators that a function of the program waits for", "Optimizer.step#SGD.step", 0, { R, R, 5, R, R },
+	  { 24, 24, 25, 2, 3 }, "host_code", "norms (norms.py:5) runs", 60 },
 	{ "a healthy program", "forward", 40, { R, R, R, R, R }, { 2, 2, 3, 3, 3 },
 	  "", "Nothing stands out: a step of 100 ms is 60 % backward pass, 40 % forward pass", 0 },
 	/* clang-format on */
@@ -282,6 +302,55 @@ static void test_when(void)
 	T_OK(strstr(seen_when(more, out), "it grows: "), "one that grows: %s", out);
 	T_OK(strstr(seen_when(tenth, out), "in one of 10 steps: 99.5 ms each time"),
 	     "one of every tenth step: %s", out);
+}
+
+/* A step of ten seconds that compiles, and 300 of 50 ms, in which two of five samples are the program's own
+ * code. `at`: which step compiles. */
+static enum family compiled_once(unsigned long at, const char **title)
+{
+	size_t n = (size_t)snprintf(text, sizeof(text), "%s", stacks);
+	static char first[FINDING_TEXT];
+	unsigned long now = 1000 * MS;
+	enum family f;
+	struct findings *fs;
+	struct insight *in;
+	struct trace *t;
+
+	for (unsigned long i = 0; i < 300; i++) {
+		unsigned long dur = i == at ? 10000 * MS : 50 * MS;
+
+		n += (size_t)sprintf(text + n, "step 101 %lu %lu %lu;", now, dur, i + 1);
+		if (i == at)
+			n += (size_t)sprintf(text + n, "user 101 %lu %lu 0 jax compile: f;", now,
+					     dur);
+		for (unsigned k = 0; k < 5; k++)
+			n += (size_t)sprintf(text + n, "at 101 %lu %lu %u %u;",
+					     now + (2 * k + 1) * dur / 10, dur / 5, R,
+					     i == at ? 2
+					     : k < 2 ? 4
+						     : 3);
+		now += dur;
+	}
+	t = kit_trace(text);
+	if (insight_new(&in, t) < 0 || findings_new(&fs, in) < 0)
+		abort();
+	snprintf(first, sizeof(first), "%s", fs->n ? fs->f[0].title : "none");
+	*title = first;
+	f = fs->n ? fs->f[0].family : FAMILIES;
+	findings_free(fs);
+	insight_free(in);
+	trace_free(t);
+	return f;
+}
+
+static void test_once(void)
+{
+	const char *title;
+
+	T_OK(compiled_once(1, &title) == FAMILY_CPU,
+	     "what is compiled as the loop begins is no cost of its steps: %s", title);
+	T_OK(compiled_once(200, &title) == FAMILY_COMPILING, "what is compiled later is: %s",
+	     title);
 }
 
 /* Compiled code calls a function of the program on another thread, and the step waits for it. */
@@ -514,6 +583,35 @@ static void try_gaps(const struct gaps *g)
 	trace_free(t);
 }
 
+/* 100 rounds of 100 ms: a copy of 50 ms, which a function of the program waits for, then a kernel. */
+static void test_copies(void)
+{
+	size_t n = (size_t)snprintf(text, sizeof(text), "%s", stacks);
+	struct findings *fs;
+	struct insight *in;
+	struct trace *t;
+
+	for (unsigned long i = 0; i < 100; i++) {
+		unsigned long at = (1000 + i * 100) * MS;
+
+		n += (size_t)sprintf(text + n, "copy 0 7 %lu %lu 0 1000000 1;", at, 60 * MS);
+		n += (size_t)sprintf(text + n, "kernel 0 7 %lu %lu 0 scale;", at + 60 * MS,
+				     30 * MS);
+		for (unsigned k = 0; k < 5; k++)
+			n += (size_t)sprintf(text + n, "at 101 %lu %lu %u %u;",
+					     at + (20 * k + 12) * MS, 20 * MS,
+					     k < 3 ? SAMPLE_LOCK : R, k < 3 ? 27 : 4);
+	}
+	t = kit_trace(text);
+	if (insight_new(&in, t) < 0 || findings_new(&fs, in) < 0)
+		abort();
+	T_OK(fs->n && fs->f[0].family == FAMILY_COPY && strstr(fs->f[0].title, "upload (cl.py:7)"),
+	     "copies: who waits for them is named: %s", fs->n ? fs->f[0].title : "none");
+	findings_free(fs);
+	insight_free(in);
+	trace_free(t);
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < T_LEN(gaps); i++)
@@ -525,6 +623,8 @@ int main(void)
 	T_OK(with_ops(600) == FAMILY_SMALL, "many small operators");
 	T_OK(with_ops(30) == FAMILIES, "a few large ones are a model");
 	test_when();
+	test_once();
+	test_copies();
 	test_called_back();
 	test_block();
 	test_open_step();

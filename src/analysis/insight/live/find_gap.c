@@ -19,13 +19,19 @@ struct gap_code {
 	char code[FRAME_LABEL], what[BLAME_LABEL];
 };
 
+#define COPIES UINT32_MAX
+
+static bool copies(const struct insight *in, const struct sample_row *r);
+
 /* The rows of the device's thread in gaps of these causes (bits); 0: while the device works and the
- * thread waits for it. */
+ * thread waits for it; COPIES: in calls that copy. */
 static bool wanted(const struct insight *in, const struct insight_device *d,
 		   const struct sample_row *r, uint32_t causes)
 {
 	if (r->track != d->sampled_track)
 		return false;
+	if (causes == COPIES)
+		return copies(in, r);
 	return causes ? r->gap && causes & 1u << (r->gap - 1) : !r->gap && gap_waits_busy(in, r);
 }
 
@@ -79,6 +85,46 @@ static void begin(struct finding *f, const struct gap_code *c)
 	if (c->named)
 		finding_facts(f, FACT_X("code_share", c->all.share),
 			      FACT_X("code_error", c->all.error));
+}
+
+/* --- copies --- */
+
+/* A library that the program called copies, by name: enqueue_copy, clEnqueueWriteBuffer, to, cudaMemcpy. */
+static bool copies(const struct insight *in, const struct sample_row *r)
+{
+	static const char *const word[] = { "copy",   "Copy",       "memcpy",
+					    "Memcpy", "ReadBuffer", "WriteBuffer" };
+	static const char *const whole[] = { "to",  "cpu",   "cuda",      "get",
+					     "set", "numpy", "device_put" };
+	struct stack_row s = trace_stack(in->t, r->stack);
+
+	for (uint32_t i = 0; i < s.n && !(s.frame[i].flags & FRAME_USER); i++) {
+		const char *name = trace_text(in->t, s.frame[i].name), *dot = strrchr(name, '.');
+
+		for (size_t k = 0; k < sizeof(word) / sizeof(word[0]); k++)
+			if (strstr(name, word[k]))
+				return true;
+		for (size_t k = 0; k < sizeof(whole) / sizeof(whole[0]); k++)
+			if (!strcmp(dot ? dot + 1 : name, whole[k]))
+				return true;
+	}
+	return false;
+}
+
+static bool copy_fill(const struct insight *in, struct finding *f)
+{
+	char title[sizeof(f->title)];
+	struct gap_code c;
+
+	if (!rule_COPY.fill(in, f))
+		return false;
+	if (find_code(&c, in, f->on, COPIES) < 0 || !c.named)
+		return true;
+	memcpy(title, f->title, sizeof(title));
+	SAY(title, "%.80s: %.110s", title, c.code);
+	finding_seen(f, "%s %% (+-%s) of %s samples in calls that copy: %.120s", P(c.all.share),
+		     P(c.all.error), N(c.count), c.what);
+	return true;
 }
 
 static bool input_fill(const struct insight *in, struct finding *f)
@@ -189,6 +235,11 @@ static uint64_t input_cost(const struct insight *in, const struct insight_device
 	return d->account.ns[ACCOUNT_INPUT];
 }
 
+static uint64_t copy_cost(const struct insight *in, const struct insight_device *d)
+{
+	return rule_COPY.cost(in, d);
+}
+
 static uint64_t code_cost(const struct insight *in, const struct insight_device *d)
 {
 	(void)in;
@@ -212,6 +263,7 @@ const struct rule *gap_rule(enum family k)
 	static const struct rule rule[FAMILIES] = {
 		[FAMILY_INPUT] = { input_cost, input_fill },
 		[FAMILY_CPU] = { code_cost, code_fill },
+		[FAMILY_COPY] = { copy_cost, copy_fill },
 		[FAMILY_LAUNCH] = { launch_cost, launch_fill },
 		[FAMILY_SYNC] = { sync_cost, sync_fill },
 	};

@@ -370,6 +370,7 @@ static bool code_fill(const struct insight *in, struct finding *f)
 	const struct host_account *a = f->on->host;
 	const char *text;
 	struct culprit c;
+	uint64_t with = 0;
 	double share;
 	uint32_t name;
 
@@ -381,8 +382,10 @@ static bool code_fill(const struct insight *in, struct finding *f)
 		return range_fill(in, f);
 	if (!c.named)
 		return false;
+	if (live_whole(in, a, OWN, &c.b, &c.all, &with))
+		frame_called(in->t, &c.b.frame, c.code);
 	if (c.all.share >= 0.25) { /* else many functions share it */
-		f->cost_ns = (uint64_t)(c.all.share * (double)f->cost_ns);
+		f->cost_ns = (uint64_t)(c.all.share * (double)f->cost_ns) + with;
 		f->share = ratio(f->cost_ns, a->on.account.base_ns);
 	}
 	if (f->share < live_least(FAMILY_CPU))

@@ -22,6 +22,11 @@ bool live_code(const struct insight *in, const struct host_account *a, uint32_t 
 /* A line with the code that these causes blame most. False: none is known. */
 bool live_say_code(const struct insight *in, struct finding *f, uint32_t causes);
 
+/* find_live_whole.c: from the innermost function to blame for these causes (bits) to the one around it that holds
+ * them with all that it calls: how much of them that is, and what it costs besides. False: none is known. */
+bool live_whole(const struct insight *in, const struct host_account *a, uint32_t causes,
+		struct sample_blame *b, struct share *share, uint64_t *with_ns);
+
 /* find_live_when.c: whether these causes (bits), in the function of the frame unless that is NULL, grow from
  * step to step or come in few steps: a line of what was seen. */
 void live_say_when(const struct insight *in, struct finding *f, uint32_t causes,
@@ -29,6 +34,9 @@ void live_say_when(const struct insight *in, struct finding *f, uint32_t causes,
 
 /* find_gap.c: of a device whose idle time samples explain; NULL: as of other devices */
 const struct rule *gap_rule(enum family k);
+
+/* Are these causes (bits) of the first quarter of the steps only, and of one in a hundred? */
+bool live_is_once(const struct host_account *a, uint32_t causes);
 
 /* find_live_compile.c */
 rule_cost_fn live_again_cost, live_compiling_cost;

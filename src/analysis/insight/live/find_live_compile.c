@@ -59,7 +59,9 @@ uint64_t live_again_cost(const struct insight *in, const struct insight_device *
 
 uint64_t live_compiling_cost(const struct insight *in, const struct insight_device *d)
 {
-	return live_again_cost(in, d) == UINT64_MAX ? d->account.ns[ACCOUNT_COMPILE] : UINT64_MAX;
+	if (live_again_cost(in, d) != UINT64_MAX)
+		return UINT64_MAX;
+	return live_is_once(d->host, 1u << ACCOUNT_COMPILE) ? 0 : d->account.ns[ACCOUNT_COMPILE];
 }
 
 bool live_unjitted(const struct insight *in, const struct host_account *a, uint32_t causes)

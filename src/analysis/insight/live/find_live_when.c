@@ -16,6 +16,8 @@
 #define TELLS     0.1 /* of a step: less growth is not worth a line */
 #define FEW_STEPS 4u  /* one of so many at most */
 #define EACH      3.0 /* samples in a step that has any */
+#define ONCE \
+	100 /* steps or more for each that has any: what begins a run is no cost of its steps */
 
 double host_hit_steps(const uint64_t hit[HOST_HITS])
 {
@@ -110,6 +112,26 @@ static bool say_few(struct finding *f, const struct host_account *a, const struc
 		     D((uint64_t)((double)f->cost_ns / in_steps)));
 	finding_facts(f, FACT_X("every_steps", steps / in_steps));
 	return true;
+}
+
+bool live_is_once(const struct host_account *a, uint32_t causes)
+{
+	uint64_t hit[HOST_HITS] = { 0 };
+	bool any = false;
+
+	for (size_t i = 0; i < a->rows; i++) {
+		const struct host_sample *r = &a->row[i];
+
+		if (!(causes & 1u << r->cause))
+			continue;
+		for (size_t q = 1; q < HOST_QUARTERS; q++)
+			if (r->quarter[q] > 0)
+				return false;
+		for (size_t k = 0; k < HOST_HITS; k++)
+			hit[k] |= r->hit[k];
+		any = true;
+	}
+	return any && host_hit_steps(hit) * ONCE <= (double)a->on.account.steps;
 }
 
 void live_say_when(const struct insight *in, struct finding *f, uint32_t causes,
