@@ -69,6 +69,17 @@ uint64_t emit_dropped(const struct emit *e)
 	return e->dropped;
 }
 
+bool emit_is_worn(const struct emit *e)
+{
+	uint32_t ended = 0;
+
+	if (e->n < WIRE_SERIES)
+		return false;
+	for (uint32_t i = 0; i < e->n; i++)
+		ended += isnan(e->entry[i].sent);
+	return ended > e->n / 2;
+}
+
 static const char *device_of(const struct emit *e, const struct entry *s)
 {
 	return e->texts + s->text;

@@ -10,6 +10,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -34,6 +35,8 @@ void emit_group(struct emit *e, unsigned group);
 void emit_event(struct emit *e, const char *what, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));
 uint64_t emit_dropped(const struct emit *e); /* series and events over the bounds */
+/* The table is full, and mostly of series that have ended, as those of processes do: begin a new one. */
+bool emit_is_worn(const struct emit *e);
 
 /* --- for the runner of collectors --- */
 

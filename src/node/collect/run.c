@@ -152,6 +152,26 @@ static int turn(struct state *s, int *err)
 	return emit_end(s->emit);
 }
 
+/* A table of series that is full of ended ones: the collector begins anew, as if it had been started. */
+static int renew(struct state *s)
+{
+	struct emit *e;
+	int err = emit_new(&e);
+
+	if (err)
+		return err;
+	if (s->self)
+		s->run->is->ops->close(s->self);
+	s->self = NULL;
+	hang_up(s);
+	emit_free(s->emit);
+	s->emit = e;
+	if (!s->run->socket)
+		emit_print(e, stdout);
+	own_series(s);
+	return 0;
+}
+
 int run_collector(const struct collector_run *r)
 {
 	uint64_t step = (uint64_t)r->env.interval_ms * 1000000u, next = clock_mono_ns();
@@ -174,6 +194,8 @@ int run_collector(const struct collector_run *r)
 		}
 		if (turn(&s, &err) < 0)
 			hang_up(&s);
+		if (emit_is_worn(s.emit) && renew(&s) < 0)
+			break;
 		if (err == -ENODEV)
 			break;
 		if (err)

@@ -124,6 +124,30 @@ static void test_changes(void)
 	emit_free(e);
 }
 
+/* Series of processes end, and others come, until there is no room. */
+static void test_worn(void)
+{
+	FILE *f = fopen("/dev/null", "we");
+	char labels[32];
+	struct emit *e;
+	bool early;
+
+	T_OK(f && emit_new(&e) == 0, "a table of series is made");
+	emit_print(e, f);
+	emit_begin(e, 1);
+	for (uint32_t i = 0; i < WIRE_SERIES; i++) {
+		snprintf(labels, sizeof(labels), "pid=\"%u\"", i);
+		emit_set(e, emit_series(e, "aon_gpu_process_memory_bytes", "card0", labels), 1);
+	}
+	emit_end(e);
+	early = emit_is_worn(e);
+	emit_begin(e, 2);
+	emit_end(e);
+	T_OK(!early && emit_is_worn(e), "a full table is worn when most of its series have ended");
+	emit_free(e);
+	fclose(f);
+}
+
 static struct wire_head head(uint8_t type, uint16_t count, uint32_t len)
 {
 	return (struct wire_head){ WIRE_MAGIC, type, WIRE_VERSION, count, len };
@@ -231,6 +255,7 @@ static void test_none(void)
 int main(void)
 {
 	test_changes();
+	test_worn();
 	test_lies();
 	test_metrics();
 	test_none();
