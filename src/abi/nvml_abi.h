@@ -50,6 +50,20 @@ struct nvml_process {
 	unsigned gpu_instance, compute_instance;
 };
 
+/* Of a process in a short time; percent. */
+struct nvml_share {
+	unsigned pid;
+	unsigned long long time_us;
+	unsigned sm, memory, encoder, decoder;
+};
+
+/* Of a process since it began, where accounting mode is on. */
+struct nvml_account {
+	unsigned gpu, memory;
+	unsigned long long peak_bytes, time_ms, start_us;
+	unsigned running, reserved[5];
+};
+
 struct nvml_field {
 	unsigned field, scope;
 	long long timestamp, latency_us;

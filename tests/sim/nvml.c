@@ -340,6 +340,42 @@ API int nvmlDeviceGetComputeRunningProcesses_v3(nvml_dev d, unsigned *n, struct 
 	return rc;
 }
 
+/* "0 share.K PID TIME_US SM MEMORY ENCODER DECODER": those after `since`. */
+API int nvmlDeviceGetProcessUtilization(nvml_dev d, struct nvml_share *s, unsigned *n,
+					unsigned long long since);
+API int nvmlDeviceGetProcessUtilization(nvml_dev d, struct nvml_share *s, unsigned *n,
+					unsigned long long since)
+{
+	unsigned cap = *n, k = 0;
+	char key[32];
+	int rc = wrong(d);
+
+	for (unsigned i = 0; !rc && k < cap; i++) {
+		const char *v;
+
+		snprintf(key, sizeof(key), "share.%u", i);
+		v = get(d->index, key);
+		if (!v || sscanf(v, "%u %llu %u %u %u %u", &s[k].pid, &s[k].time_us, &s[k].sm,
+				 &s[k].memory, &s[k].encoder, &s[k].decoder) != 6)
+			break;
+		k += s[k].time_us > since;
+	}
+	*n = k;
+	return rc ? rc : k ? NVML_OK : 6;
+}
+
+UINT(nvmlDeviceGetAccountingMode, "accounting")
+
+/* "0 account.PID BYTES": the most memory that it had. */
+API int nvmlDeviceGetAccountingStats(nvml_dev d, unsigned pid, struct nvml_account *a);
+API int nvmlDeviceGetAccountingStats(nvml_dev d, unsigned pid, struct nvml_account *a)
+{
+	char key[32];
+
+	snprintf(key, sizeof(key), "account.%u", pid);
+	return u64(d, key, &a->peak_bytes);
+}
+
 API int nvmlDeviceGetFieldValues(nvml_dev d, int n, struct nvml_field *f);
 API int nvmlDeviceGetFieldValues(nvml_dev d, int n, struct nvml_field *f)
 {

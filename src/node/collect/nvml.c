@@ -16,12 +16,12 @@
 #include "collect/collect.h"
 #include "collect/emit.h"
 #include "collect/leased.h"
+#include "collect/nvml_proc.h"
 #include "abi/nvml_abi.h"
 #include "model/telemetry.h"
 
 #define GPUS    64u
 #define LINKS   18u
-#define PROCS   64u
 #define MIGS    8u
 #define MID_MS  10000u
 #define SLOW_MS 10000u
@@ -75,10 +75,11 @@ struct gpu {
 	char device[16], labels[SERIES_LABELS_MAX + 1];
 	uint32_t read[READS], field[FIELDS], gpm[GPMS];
 	uint32_t util[2], codec[2], fb[4], ecc[4], violation[2], link[LINKS];
-	uint32_t mig, procs, xid, nvlink;
+	uint32_t mig, xid, nvlink;
 	bool has[READS]; /* not refused as unsupported */
 	unsigned last_xid;
-	void *sample[2]; /* GPM's, owned; NULL: it has none */
+	unsigned long long share_us; /* of the processes' shares that were read */
+	void *sample[2];             /* GPM's, owned; NULL: it has none */
 	unsigned samples;
 };
 
@@ -224,7 +225,6 @@ static void declare(struct emit *e, struct gpu *g)
 	for (unsigned i = 0; i < 4; i++)
 		g->ecc[i] = series(e, g, ecc[i]);
 	g->mig = series(e, g, "aon_gpu_mig_mode");
-	g->procs = series(e, g, "aon_gpu_processes");
 	g->nvlink = series(e, g, "DCGM_FI_DEV_NVLINK_BANDWIDTH_TOTAL");
 	for (unsigned i = 0; i < LINKS; i++) {
 		char text[8];
@@ -478,24 +478,11 @@ static void poll_fast(struct nvml *n, struct gpu *g, struct emit *e)
 
 static void poll_processes(struct nvml *n, struct gpu *g, struct emit *e)
 {
-	static struct nvml_process p[PROCS];
-	unsigned count = PROCS;
-	char pid[16];
-	int rc;
+	const struct nvml_proc_calls c = { n->c.processes, n->c.proc_share, n->c.accounting,
+					   n->c.account };
+	const struct nvml_proc_gpu of = { g->dev, g->device, g->labels, &g->share_us, SLOW };
 
-	if (!n->c.processes)
-		return;
-	rc = n->c.processes(g->dev, &count, p);
-	if (rc != NVML_OK && rc != NVML_INSUFFICIENT_SIZE)
-		return;
-	emit_count(e, g->procs, count);
-	for (unsigned i = 0; i < count && i < PROCS && rc == NVML_OK; i++) {
-		snprintf(pid, sizeof(pid), "%u", p[i].pid);
-		emit_group(e, SLOW);
-		if (p[i].memory != UINT64_MAX)
-			emit_count(e, series_of(e, g, "aon_gpu_process_memory_bytes", "pid", pid),
-				   (double)p[i].memory);
-	}
+	nvml_proc_poll(&c, &of, e);
 }
 
 /* Parts of a divided GPU have memory of their own. */

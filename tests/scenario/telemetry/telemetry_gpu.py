@@ -129,6 +129,20 @@ def test_event_types():
         r.end()
 
 
+def test_processes():
+    """Shares are the mean of the samples since the last poll; the peak of memory is the driver's account."""
+    good = ["- gpus 1", "* name Tesla", "0 uuid GPU-a", "0 proc.0 70 3000000", "0 accounting 1", "0 account.70 9000000"]
+    with tempfile.TemporaryDirectory() as d:
+        r = Run(d, good + ["0 share.0 70 1000 40 10 0 0", "0 share.1 71 1000 7 0 0 5", "0 share.2 70 2000 60 20 0 0"])
+        last = lambda metric, pid, more="": [float(x) for x in re.findall(rf'{metric}\{{.*pid="{pid}"{more}\}} (\S+)', r.text())]
+        ok(wait_for(lambda: last("aon_gpu_process_engine_ratio", 70, ',engine="sm"'), 20), "NVML gives the share of each process", r.text())
+        ok(last("aon_gpu_process_engine_ratio", 70, ',engine="sm"')[0] == 0.5 and last("aon_gpu_process_memory_ratio", 70)[0] == 0.15 and
+           last("aon_gpu_process_engine_ratio", 71, ',engine="decoder"')[0] == 0.05, "the mean of its samples, by engine", r.text())
+        ok(last("aon_gpu_process_memory_bytes", 70)[0] == 3e6 and last("aon_gpu_process_memory_peak_bytes", 70)[0] == 9e6, "its memory, and its peak where accounting is on", r.text())
+        ok(wait_for(lambda: re.search(r'engine_ratio\{.*pid="71".*\} -?nan', r.text()), 20), "samples count once: who did not work since has no share", r.text())
+        r.end()
+
+
 def test_dcgm():
     """Before Hopper: what a hostengine's profiling module says."""
     fields = ["- gpus 3", "- engine 1", "2 capability 9.0", "* 1004 0.42", "* 1005 b", "* 1009 5000000000", "* 1002 0.8", "* 1006 0.5"]
@@ -189,6 +203,7 @@ test_captures()
 test_labels()
 test_faults()
 test_event_types()
+test_processes()
 test_dcgm()
 test_ends()
 done()

@@ -30,6 +30,13 @@ int main(void)
 	AT(nvml_violation, violation_ns, nvmlViolationTime_t, violationTime);
 	SAME(nvml_process, nvmlProcessInfo_t);
 	AT(nvml_process, memory, nvmlProcessInfo_t, usedGpuMemory);
+	SAME(nvml_share, nvmlProcessUtilizationSample_t);
+	AT(nvml_share, time_us, nvmlProcessUtilizationSample_t, timeStamp);
+	AT(nvml_share, sm, nvmlProcessUtilizationSample_t, smUtil);
+	AT(nvml_share, decoder, nvmlProcessUtilizationSample_t, decUtil);
+	SAME(nvml_account, nvmlAccountingStats_t);
+	AT(nvml_account, peak_bytes, nvmlAccountingStats_t, maxMemoryUsage);
+	AT(nvml_account, running, nvmlAccountingStats_t, isRunning);
 	SAME(nvml_field, nvmlFieldValue_t);
 	AT(nvml_field, scope, nvmlFieldValue_t, scopeId);
 	AT(nvml_field, type, nvmlFieldValue_t, valueType);
