@@ -9,13 +9,13 @@
  *	            ^ the first below the loop holds the cause
  *
  * the deepest function is named that still holds three quarters of what the first one does. A function is
- * the loop if most of what is not of the cause is in it, too.
+ * the loop if most of the time of other causes is in that function, too.
  */
 #include <string.h>
 
 #include "insight/live/find_live.h"
 
-#define HOLDS 0.75 /* of the first function below the loop: within a third of it */
+#define HOLDS 0.75 /* of the first function below the loop: a cost within a third of the true one */
 #define ALL   0.95 /* of all samples: nothing tells it from the loop */
 
 /* What the function brings about besides, if it is in no range: operators that it calls, garbage that it

@@ -37,7 +37,8 @@ void plant_g(double by)
 {
 	for (int k = 1; k < 255; k++)
 		for (int i = 1; i < 255; i++)
-			field[k][i] = by * (field[k - 1][i] + field[k + 1][i] + field[k][i - 1] + field[k][i + 1] + row[i]);
+			field[k][i] = by * (field[k - 1][i] + field[k + 1][i] + field[k][i - 1] +
+					    field[k][i + 1] + row[i]);
 }
 
 int main(void)
