@@ -66,6 +66,12 @@ const struct gpu_use *gpu_scan_uses(const struct gpu_scan *s, uint32_t *n)
 	return s->use;
 }
 
+const pid_t *gpu_scan_pids(const struct gpu_scan *s, uint32_t *n)
+{
+	*n = s->pids;
+	return s->pid;
+}
+
 const struct gpu_devices *gpu_scan_devices(const struct gpu_scan *s)
 {
 	return &s->devices;
@@ -92,7 +98,7 @@ static DIR *folder_of(const struct gpu_scan *s, pid_t pid, const char *name)
 	return d;
 }
 
-void scan_identity(struct gpu_scan *s, struct gpu_use *u)
+void gpu_scan_identity(const struct gpu_scan *s, struct gpu_use *u)
 {
 	char path[48], buf[1024];
 	const char *p = NULL;
@@ -368,7 +374,7 @@ static void drop_reused(struct gpu_scan *s)
 	for (uint32_t i = 0; i < s->uses; i++) {
 		struct gpu_use now = { .pid = s->use[i].pid };
 
-		scan_identity(s, &now);
+		gpu_scan_identity(s, &now);
 		if (now.start == s->use[i].start)
 			s->use[n++] = s->use[i];
 	}

@@ -75,6 +75,10 @@ void gpu_scan_poll(struct gpu_scan *s, uint64_t now_ns, bool all);
 
 /* By PID, then by device. */
 const struct gpu_use *gpu_scan_uses(const struct gpu_scan *s, uint32_t *n);
+/* Processes of the last poll, sorted. */
+const pid_t *gpu_scan_pids(const struct gpu_scan *s, uint32_t *n);
+/* Fills uid, start and parent of the PID that is in *u. */
+void gpu_scan_identity(const struct gpu_scan *s, struct gpu_use *u);
 const struct gpu_devices *gpu_scan_devices(const struct gpu_scan *s);
 const struct gpu_scan_count *gpu_scan_count(const struct gpu_scan *s);
 

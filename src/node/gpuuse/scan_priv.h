@@ -57,6 +57,3 @@ void scan_end(struct gpu_scan *s); /* those that were not seen are gone */
 
 /* scan_kfd.c */
 void scan_kfd(struct gpu_scan *s);
-
-/* Fills uid, start and parent. */
-void scan_identity(struct gpu_scan *s, struct gpu_use *u);

@@ -32,7 +32,7 @@ struct gpu_use *scan_use(struct gpu_scan *s, pid_t pid, uint32_t device)
 	u->pid = pid;
 	u->device = device;
 	u->poll = u->since = s->poll;
-	scan_identity(s, u);
+	gpu_scan_identity(s, u);
 	return u;
 }
 

@@ -149,7 +149,7 @@ def no_store(place):
     if os.path.exists("/var/lib/aon/store.db"):
         skip("no store at all", "this machine has a node's store")
         return
-    for cmd, args in (("report", []), ("ps", []), ("top", ["--once"])):
+    for cmd, args in (("report", []), ("ps", ["--root", empty]), ("top", ["--once"])):
         refuse(place, f"{cmd}: no store at all", cmd, args, 1, "aon run -- CMD", cwd=empty)
 
 

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "gpuuse/maps.h"
 #include "gpuuse/scan.h"
 #include "gpuuse/uvm.h"
 #include "t.h"
@@ -150,6 +151,20 @@ static void test_uvm(void)
 		     u.v[UVM_PAGES_OUT] == 512,
 	     "faults and pages of managed memory");
 	T_OK(!uvm_parse(&u, "num_pages_inn 3\n", 16), "another key is none");
+}
+
+static void test_maps(void)
+{
+	struct maps_seen m = { 0 };
+
+	maps_line(&m, "7f00-7f01 r-xp 0 08:01 42  /home/me/libtorch/train.py\n");
+	maps_line(&m, "7f00-7f01 r-xp 0 08:01 42  /usr/lib/libaonic.so\n");
+	T_OK(!m.frameworks && !m.aon, "a name that is like one is none");
+	maps_line(&m, "7f00-7f01 r-xp 0 08:01 42  /v/site-packages/torch/lib/libtorch_cpu.so\n");
+	maps_line(&m, "7f00-7f01 r-xp 0 08:01 42  /v/libtensorflow_framework.so.2\n");
+	maps_line(&m, "7f00-7f01 r-xp 0 08:01 42  /usr/lib/libaon-cuda.so\n");
+	T_OK(m.frameworks == (1u << FRAMEWORK_TORCH | 1u << FRAMEWORK_TENSORFLOW) && m.aon,
+	     "frameworks and aon are known by their files");
 }
 
 /* --- processes, below a root --- */
@@ -376,6 +391,7 @@ int main(void)
 	test_parse();
 	test_refused();
 	test_uvm();
+	test_maps();
 	if (!mkdtemp(root))
 		return 1;
 	node();

@@ -163,6 +163,7 @@ int cmd_doctor(const struct opts *o)
 	snprintf(you, sizeof(you), "you (uid %u)", getuid());
 	doctor_section(&d, d.json ? "you" : you);
 	doctor_you(&d);
+	doctor_users(&d, o->val[OPT_ROOT] ? o->val[OPT_ROOT] : "");
 	doctor_section(&d, "sources");
 	doctor_sources(&d);
 	if (!d.json) {

@@ -1,13 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* aon ps - who is being recorded, at which tier, how fast, and what was lost. */
+/*
+ * aon ps - who is being recorded, at which tier, how fast, and what was lost; and who uses a GPU
+ * without being recorded.
+ */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cli/cluster/fleet_ask.h"
 #include "cli/core/locate.h"
+#include "cli/node/users.h"
 #include "read/procs.h"
 #include "cli/report/rate.h"
 #include "cli/report/report.h"
+
+#define COLS 11u /* the last two: of a node where somebody uses a GPU */
+
+/* What a process does on GPUs; "-": nothing, or it is not known. */
+static void gpu_cells(struct table *t, const struct user *x)
+{
+	double share = x ? user_share(x) : NAN;
+	char n[FMT_LEN];
+	uint64_t bytes;
+
+	table_add(t, "%s%s", isnan(share) ? "-" : fmt_percent(n, share), isnan(share) ? "" : " %");
+	table_add(t, "%s", x && user_memory(x, &bytes) ? fmt_bytes(n, bytes) : "-");
+}
 
 static void ps_row(struct table *t, const struct out *out, const struct procs *ps,
 		   const struct process *p, double per_s)
@@ -33,23 +51,26 @@ static void sampling_why(const char *path, struct admin_status *s)
 }
 
 static int ps_text(struct store *st, const struct procs *ps, const char *path,
-		   const struct out *out)
+		   const struct users *u, const struct out *out)
 {
-	static const struct col col[] = { COL_TEXT("COMMAND", 0), COL_NUM("PID", 0),
-					  COL_TEXT("USER", 3),    COL_TEXT("RUN", 4),
-					  COL_TEXT("DETAIL", 0),  COL_NUM("EVENTS/S", 0),
-					  COL_NUM("RECORDS", 2),  COL_NUM("LOST", 0),
-					  COL_NAME("NOTE", 1) };
+	static const struct col col[COLS] = { COL_TEXT("COMMAND", 0), COL_NUM("PID", 0),
+					      COL_TEXT("USER", 3),    COL_TEXT("RUN", 4),
+					      COL_TEXT("DETAIL", 0),  COL_NUM("EVENTS/S", 0),
+					      COL_NUM("RECORDS", 2),  COL_NUM("LOST", 0),
+					      COL_NAME("NOTE", 1),    COL_NUM("GPU", 6),
+					      COL_NUM("MEMORY", 5) };
 	uint64_t now = procs_now(ps);
 	struct admin_status s;
 	struct table t;
 	double per_s;
 	int err = 0;
 
-	table_init(&t, col, sizeof(col) / sizeof(col[0]));
+	table_init(&t, col, COLS - (u->n ? 0 : 2));
 	for (size_t i = 0; i < ps->n && !err; i++) {
 		err = rate_of(st, &ps->p[i], now, &per_s);
 		ps_row(&t, out, ps, &ps->p[i], per_s);
+		if (u->n)
+			gpu_cells(&t, users_of(u, ps->p[i].pid, ps->p[i].pid_start));
 	}
 	if (!err)
 		table_print(&t, out, 0);
@@ -60,7 +81,8 @@ static int ps_text(struct store *st, const struct procs *ps, const char *path,
 	return err;
 }
 
-static int ps_json(struct store *st, const struct procs *ps, const char *path)
+static int ps_json(struct store *st, const struct procs *ps, const char *path,
+		   const struct users *u)
 {
 	uint64_t now = procs_now(ps);
 	struct admin_status s;
@@ -70,12 +92,12 @@ static int ps_json(struct store *st, const struct procs *ps, const char *path)
 	int err = 0;
 
 	json_begin(&j, stdout, "aon.ps/1");
-	json_str(&j, "store", path);
-	if (!store_node_get(st, &node))
+	json_str(&j, "store", st ? path : NULL);
+	if (st && !store_node_get(st, &node))
 		node_json(&j, "node", &node);
 	else
 		json_null(&j, "node");
-	sampling_why(path, &s);
+	sampling_why(st ? path : "", &s);
 	json_str(&j, "sampling", *s.sampling ? s.sampling : NULL);
 	json_open(&j, "processes", '[');
 	for (size_t i = 0; i < ps->n && !err; i++) {
@@ -98,19 +120,67 @@ static int ps_json(struct store *st, const struct procs *ps, const char *path)
 			     J_STR("library", *p->library ? p->library : NULL),
 			     J_STR("note", *p->note ? p->note : NULL));
 		account_json(&j, "accounting", &p->account);
+		user_gpus_json(&j, u, users_of(u, p->pid, p->pid_start));
 		json_close(&j);
 	}
+	json_close(&j);
+	users_json(&j, u);
 	json_end(&j);
 	return err;
+}
+
+/* Who uses this node's GPUs, unless the question is about another store. */
+static void load_users(struct users *u, const struct opts *o, const struct procs *ps)
+{
+	const char *root = o->val[OPT_ROOT] ? o->val[OPT_ROOT] : "";
+	struct users_want w = { .root = root, .ps = ps, .shares = true };
+
+	memset(u, 0, sizeof(*u));
+	if (!o->val[OPT_STORE] || *root)
+		users_load(u, &w); /* without /proc there are none */
+}
+
+static int ps_print(struct store *st, const struct procs *ps, const char *path,
+		    const struct users *u, const struct opts *o)
+{
+	struct out out;
+	int err = 0;
+
+	out_init(&out, stdout, o);
+	if (o->val[OPT_JSON])
+		return ps_json(st, ps, path, u);
+	if (ps->n)
+		err = ps_text(st, ps, path, u, &out);
+	else if (st)
+		fprintf(stderr, "Nobody is connected; %s knows %zu that left (aon ps --all).\n",
+			path, ps->in_store);
+	if (!err && u->unrecorded && ps->n)
+		fputc('\n', stdout);
+	if (!err)
+		users_text(u, &out);
+	return err;
+}
+
+/* No store can be read: there may be processes on GPUs nevertheless. */
+static int ps_without(const struct opts *o, int rc)
+{
+	struct procs none = { 0 };
+	struct users u;
+
+	load_users(&u, o, NULL);
+	if (u.unrecorded && ps_print(NULL, &none, NULL, &u, o) == 0)
+		rc = CLI_OK;
+	users_fini(&u);
+	return rc;
 }
 
 int cmd_ps(const struct opts *o)
 {
 	struct procs_want want = { .connected = !o->val[OPT_GONE] };
 	char path[PATH_MAX];
+	struct users u = { 0 };
 	struct store *st;
 	struct procs ps;
-	struct out out;
 	int rc, err;
 
 	if (o->argc)
@@ -118,21 +188,19 @@ int cmd_ps(const struct opts *o)
 	if (fleet_listed(o))
 		return fleet_list_cmd(o);
 	rc = fleet_not_asked(o);
-	if (rc == CLI_OK)
-		rc = locate_open(o->val[OPT_STORE], &st, path);
 	if (rc != CLI_OK)
 		return rc;
-	out_init(&out, stdout, o);
+	rc = locate_open(o->val[OPT_STORE], &st, path);
+	if (rc != CLI_OK)
+		return o->val[OPT_STORE] ? rc : ps_without(o, rc);
 	err = procs_load(&ps, st, &want);
-	if (!err && o->val[OPT_JSON])
-		err = ps_json(st, &ps, path);
-	else if (!err && ps.n)
-		err = ps_text(st, &ps, path, &out);
-	else if (!err)
-		fprintf(stderr, "Nobody is connected; %s knows %zu that left (aon ps --all).\n",
-			path, ps.in_store);
+	if (!err) {
+		load_users(&u, o, &ps);
+		err = ps_print(st, &ps, path, &u, o);
+	}
 	if (err < 0)
 		rc = locate_broke(path, err);
+	users_fini(&u);
 	procs_fini(&ps);
 	store_close(st);
 	return rc;

@@ -77,8 +77,12 @@ CMD(STORE, store, LOOK, NONE, "check|stat|journal STORE", "check a store, or lis
 CMD(RECOVER, recover, LOOK, STORE, "FILE...", "save what is intact in damaged stores and leftover pools",
     "Takes a damaged store, or the *.pool files of a node that died, and only reads them. It\n"
     "reports how much was saved and how much is lost.")
-CMD(PS, ps, LIVE, NONE, "", "list recorded processes: detail, events per second, losses",
-    "Reads the store only. Rates cover the last seconds.")
+CMD(PS, ps, LIVE, NONE, "", "list recorded processes, and those on GPUs that are not",
+    "Shows detail, events per second, losses, and on a node with a GPU each process's share of\n"
+    "its busiest engine and its memory, as the kernel's drivers count them. Then every other\n"
+    "process that uses a GPU, or has torch, jax or tensorflow loaded in Python: why it is not\n"
+    "recorded, and the command that changes that. You see your own processes, and those that\n"
+    "the kernel shows to all; root sees all. With --store it reads the store only.")
 CMD(TOP, top, LIVE, NONE, "", "show live what processes spend their time in",
     "Read-only. Keys: q quit, ? help, s sort, / filter, p pause, arrows scroll.")
 CMD(ALARMS, alarms, LIVE, NONE, "[STORE]", "list detected problems: slower steps, hangs, late ranks",
@@ -114,8 +118,9 @@ CMD(YIELD, yield, LIVE, LEASE, "PID [SECONDS]", "let another profiler have a pro
     "CUPTI again, if no other tool has it. GPU work in between is not recorded; the store has\n"
     "the interval as \"externally profiled\".")
 CMD(DOCTOR, doctor, NODE, NONE, "[--gpu [CHECK...]]", "check what works on this machine, and how to fix the rest",
-    "Exits 1 only if recording itself cannot work. Changes nothing. With --gpu it runs checks\n"
-    "on the GPU instead, each in a process of its own, in about 15 minutes, and writes what\n"
+    "Exits 1 only if recording itself cannot work. Changes nothing. Counts the processes that\n"
+    "use a GPU, or train in Python, and are not recorded. With --gpu it runs checks on the\n"
+    "GPU instead, each in a process of its own, in about 15 minutes, and writes what\n"
     "they prove to gpu.conf, which the CUDA probe reads (docs/gpu-day-one.md). CHECK: only\n"
     "these, and no file without --write. Exits 1 if a check fails, 3 if there is no GPU.")
 CMD(NODE, node, NODE, NONE, "validate|telemetry|rack|audit ...", "commands about this node", "")

@@ -102,7 +102,7 @@ OPT(MEASURE,   0,  "measure",  NULL,     C(VALIDATE), "also measure memory, devi
 OPT(RACKDIR,   0,  "rack",     "DIR",    C(VALIDATE), "compare the BMCs whose state aon-collect keeps in DIR, such as /run/aon/bmc")
 OPT(HEALTH,    0,  "health",   NULL,     C(VALIDATE), "print one line within 5 s, whatever hangs: for Slurm and Kubernetes")
 OPT(BMC,       0,  "bmc",      "FILE",   C(VALIDATE), "also check firmware and BIOS of this node's BMC; FILE is its state in /run/aon/bmc")
-OPT(ROOT,      0,  "root",     "DIR",    C(VALIDATE), "read DIR/proc and DIR/sys instead of /proc and /sys")
+OPT(ROOT,      0,  "root",     "DIR",    C(VALIDATE) | C(PS) | C(DOCTOR), "read DIR/proc and DIR/sys instead of /proc and /sys (doctor, ps: for processes on GPUs)")
 OPT(HTMLFILE,  0,  "html",     "FILE",   C(VALIDATE), "also write the report to FILE as a page")
 OPT(ALLCHECKS, 'a', "all",     NULL,     C(VALIDATE), "also list checks that passed, or could not be made")
 OPT(JSON,     'j', "json",     NULL,     EVERY & ~(C(RUN) | C(HELP) | C(NODE)), "print one JSON object on stdout")

@@ -24,6 +24,8 @@ void doctor_put(struct doctor *d, const char *id, enum health h, const char *so,
 
 void doctor_machine(struct doctor *d);
 void doctor_you(struct doctor *d);
+/* Processes on GPUs that are not recorded; `root` is before /proc and /sys. */
+void doctor_users(struct doctor *d, const char *root);
 void doctor_sources(struct doctor *d); /* looks at files only: nothing is loaded */
 
 /* Words of `text` in lines that fit, each line after the first moved in by `indent`. */
