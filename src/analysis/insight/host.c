@@ -175,6 +175,34 @@ static void see_sync(struct insight *in, struct insight_host *h, uint32_t event)
 	h->sync_in = in->t->event[up ? up - 1 : event].name;
 }
 
+/* PyTorch's loader in this process, or with workers: other frames may be around it and between. */
+static int loaded_by(const char *name)
+{
+	if (strstr(name, "SingleProcess") || strstr(name, "data/_utils/fetch.py"))
+		return LOADED_HERE;
+	return strstr(name, "MultiProcessing") || strstr(name, "_try_get_data") ? LOADED_ELSEWHERE
+										: LOADED_SOMEHOW;
+}
+
+#define LOADER_EVENTS 4096u /* of a fetch are looked at */
+
+static void see_input(struct insight *in, struct insight_host *h, uint32_t event)
+{
+	const struct trace *t = in->t;
+	const struct event *e = &t->event[event];
+	size_t end = t->track_first[e->track + 1];
+	int by = LOADED_SOMEHOW;
+
+	if (!is_longer(e, &h->input_longest))
+		return;
+	end = end - event > LOADER_EVENTS ? event + LOADER_EVENTS : end;
+	for (size_t i = event; i < end && t->event[i].start_ns < event_end(e) && !by; i++)
+		if (t->event[i].kind == EVENT_RANGE)
+			by = loaded_by(trace_text(t, t->event[i].name));
+	h->input_longest = *e;
+	h->loaded = by;
+}
+
 static void add_spans(struct insight *in)
 {
 	const struct trace *t = in->t;
@@ -193,8 +221,8 @@ static void add_spans(struct insight *in)
 			*(k == SPAN_SYNC ? &h->sync_ns : &h->input_ns) += s->end_ns - s->start_ns;
 			if (k == SPAN_SYNC)
 				see_sync(in, h, s->event);
-			else if (is_longer(&t->event[s->event], &h->input_longest))
-				h->input_longest = t->event[s->event];
+			else
+				see_input(in, h, s->event);
 		}
 	}
 }

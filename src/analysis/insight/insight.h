@@ -161,6 +161,11 @@ struct insight_host {
 	uint64_t retries;             /* of allocations, after memory was freed for them */
 	uint64_t launches, launch_ns; /* calls that launched */
 	struct event sync_longest, input_longest; /* EVENT_NONE: none */
+	enum {
+		LOADED_SOMEHOW,
+		LOADED_HERE,
+		LOADED_ELSEWHERE
+	} loaded;         /* where input_longest's loader works */
 	uint32_t sync_in; /* name of the range around the longest, else its own */
 };
 

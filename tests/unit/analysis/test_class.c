@@ -184,6 +184,27 @@ static void check_launched(void)
 	}
 }
 
+/* What prepares batches is input, and what only makes a loader is none. */
+static void check_input(const struct names *n)
+{
+	static const char *const input[] = {
+		"enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+		"train.py(9): collate_fn",
+		"transformers/image_processing_utils.py(40): preprocess",
+		"data.py(3): tokenize_batch",
+		"aug.py(7): random_augment",
+		"torch/utils/data/dataloader.py(630): __next__"
+	};
+	static const char *const none[] = { "torch/utils/data/dataloader.py(90): __init__",
+					    "torch/utils/data/dataloader.py(440): __iter__",
+					    "my_dataset/train.py(3): main" };
+
+	for (size_t i = 0; i < T_LEN(input); i++)
+		T_OK(names_range_text(n, input[i]) == RANGE_INPUT, "%s is input", input[i]);
+	for (size_t i = 0; i < T_LEN(none); i++)
+		T_OK(names_range_text(n, none[i]) != RANGE_INPUT, "%s is no batch", none[i]);
+}
+
 /* What Inductor made a kernel of, and whose code a function is. */
 static void check_code(void)
 {
@@ -238,6 +259,7 @@ int main(void)
 		     calls[i].want);
 	}
 	T_OK(names_kernel(n, UINT32_MAX) == CLASS_OTHER, "a name that is none is other");
+	check_input(n);
 	names_free(n);
 	trace_free(t);
 	check_code();

@@ -51,9 +51,9 @@ static bool input_fill(const struct insight *in, struct finding *f)
 		      FACT_N("batch_ns", h->input_ns / h->inputs));
 	finding_gaps(f, IDLE_INPUT);
 	finding_code(in, f, 1u << IDLE_INPUT); /* what the loader does; the remedy is the same */
-	if (strstr(name, "SingleProcess"))
+	if (h->loaded == LOADED_HERE)
 		SAY(action, "load in other processes: DataLoader(num_workers=4, pin_memory=True)");
-	else if (strstr(name, "MultiProcessing"))
+	else if (h->loaded == LOADED_ELSEWHERE)
 		SAY(action,
 		    "the workers are too slow: more of them (num_workers), prefetch_factor, "
 		    "cheaper transforms, data on a faster disk");
