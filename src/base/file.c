@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -28,6 +29,17 @@ static int read_on(FILE *f, char **buf, size_t *n, size_t most)
 	} while (!feof(f));
 	(*buf)[*n] = '\0';
 	return 0;
+}
+
+bool file_is_stream(const char *path)
+{
+	struct stat sb;
+
+	if (lstat(path, &sb) < 0)
+		return false;
+	if (S_ISLNK(sb.st_mode) && !strncmp(path, "/dev/", 5)) /* /dev/stdout */
+		return true;
+	return !stat(path, &sb) && !S_ISREG(sb.st_mode) && !S_ISDIR(sb.st_mode);
 }
 
 int file_read(char **text, size_t *len, const char *path, size_t most)

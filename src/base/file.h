@@ -3,6 +3,7 @@
 #pragma once
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
@@ -15,6 +16,10 @@ int file_read(char **text, size_t *len, const char *path, size_t most);
  * more, as many as JSON_PAD of json_read.h. */
 #define FILE_ROOM 64u
 int file_regular(char **text, size_t *len, int dir, const char *path, int flags, size_t most);
+
+/* Whether that name is of what is written to as it is: a device, a pipe, or a link in /dev to one of
+ * the process's own files. A file that is renamed to it would replace it. */
+bool file_is_stream(const char *path);
 
 /* The first cap - 1 bytes of any file that does not let one wait, followed by a NUL. How many, or
  * -errno. */

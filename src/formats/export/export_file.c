@@ -9,12 +9,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "model/trace.h"
 
 /* One output: its descriptor, and what its bytes are called until they are whole. */
 struct output {
 	int fd;
-	char part[PATH_MAX];
+	char part[PATH_MAX]; /* "": they go where they belong at once */
 	const struct export_to *o;
 	struct export_wrote w;
 };
@@ -52,6 +53,10 @@ static int open_output(struct output *out)
 		out->fd = STDOUT_FILENO;
 		return 0;
 	}
+	if (file_is_stream(out->w.path)) {
+		out->fd = open(out->w.path, O_WRONLY | O_CLOEXEC);
+		return out->fd < 0 ? -errno : 0;
+	}
 	if (snprintf(out->part, sizeof(out->part), "%s.part", out->w.path) >=
 	    (int)sizeof(out->part))
 		return -ENAMETOOLONG;
@@ -65,9 +70,9 @@ static int close_output(struct output *out, int err)
 		return err;
 	if (close(out->fd) < 0 && !err)
 		err = -errno;
-	if (!err && rename(out->part, out->w.path) < 0)
+	if (!err && *out->part && rename(out->part, out->w.path) < 0)
 		err = -errno;
-	if (err)
+	if (err && *out->part)
 		unlink(out->part);
 	return err;
 }

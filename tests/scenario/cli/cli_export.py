@@ -291,6 +291,12 @@ def ways(place):
     packed = place.path / "t2.json.gz"
     export(place, source, "-o", packed)
     ok(gzip.decompress(packed.read_bytes()) == (place.path / "t.json").read_bytes(), "gz by its ending")
+    pipe = place.path / "pipe.csv"
+    os.mkfifo(pipe)
+    with open(os.open(pipe, os.O_RDWR), "rb", buffering=0) as f:  # a writer that stays: nothing waits
+        export(place, source, "-f", "csv", "-o", pipe)
+        got = os.read(f.fileno(), 1 << 16)
+    ok(pipe.is_fifo() and got == (place.path / "t.csv").read_bytes(), "a pipe or a device is written to, and not replaced", got[:80])
     other = hand_made()
     other["distributedInfo"]["rank"] = 3
     (place.path / "other.json").write_text(json.dumps(other))

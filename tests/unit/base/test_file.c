@@ -42,8 +42,11 @@ int main(void)
 	T_OK(!file_read(&text, &len, "/proc/self/stat", 65536) && len > 10,
 	     "a file that does not say its length is read");
 	free(text);
+	T_OK(file_is_stream("/dev/null") && !file_is_stream(path) && !file_is_stream("/tmp"),
+	     "a device is written to as it is, a file and a folder are not");
 	close(fd);
 	unlink(path);
+	T_OK(!file_is_stream(path), "nor is what is not there");
 	T_OK(file_read(&text, &len, path, 10) == -ENOENT, "no file: the reason is told");
 	T_OK(file_read(&text, &len, "/tmp", 10) == -EIO, "a folder is no file");
 	free(big);

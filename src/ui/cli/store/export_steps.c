@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * export_steps.c - the step records of stores (one per node) as the file that `aon diagnose` and
- * `aon sim score` read: one job, step after step, ranks in order (docs/step-record.md).
+ * `aon-lab score` read: one job, step after step, ranks in order (docs/step-record.md).
  */
 #include <errno.h>
 #include <limits.h>
@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/order.h"
 #include "base/vec.h"
@@ -203,13 +204,14 @@ static int write_records(FILE *f, const struct records *r)
 /* What is not whole does not get the name that was asked for. */
 static int write_file(const char *to, const struct records *r)
 {
+	bool stream = to && file_is_stream(to);
 	char part[PATH_MAX];
 	FILE *f;
 	int err;
 
 	if (!to)
 		return write_records(stdout, r);
-	if (snprintf(part, sizeof(part), "%s.part", to) >= (int)sizeof(part))
+	if (snprintf(part, sizeof(part), stream ? "%s" : "%s.part", to) >= (int)sizeof(part))
 		return -ENAMETOOLONG;
 	f = fopen(part, "we");
 	if (!f)
@@ -217,9 +219,9 @@ static int write_file(const char *to, const struct records *r)
 	err = write_records(f, r);
 	if (fclose(f) && !err)
 		err = -errno;
-	if (!err && rename(part, to) < 0)
+	if (!stream && !err && rename(part, to) < 0)
 		err = -errno;
-	if (err)
+	if (!stream && err)
 		unlink(part);
 	return err;
 }
@@ -245,7 +247,7 @@ static void say(const struct opts *o, const char *to, const struct records *r)
 	out_init(&out, stdout, o);
 	out_line(&out, OUT_PLAIN, "%s  %s records of %u steps, world of %u", to, fmt_exact(a, r->n),
 		 steps, world);
-	out_line(&out, OUT_DIM, "opens in  aon diagnose, aon sim score");
+	out_line(&out, OUT_DIM, "opens in  aon why diagnose");
 }
 
 bool export_wants_steps(const struct opts *o, const char *to)
