@@ -40,6 +40,20 @@ def parts(d):
     return {p["part"]: p["b_ns"] - p["a_ns"] for p in d["parts"]}
 
 
+def host_alone(place):
+    """Without GPU work, steps are compared."""
+    run = []
+    for name, ms in (("host_a", 10), ("host_b", 7)):
+        events = [{"ph": "X", "cat": "user_annotation", "name": f"ProfilerStep#{i}", "pid": 7, "tid": 7, "ts": 1000 + i * ms * 1000,
+                   "dur": ms * 1000, "args": {}} for i in range(20)]
+        run.append(place.path / f"{name}.json")
+        run[-1].write_text(json.dumps({"schemaVersion": 1, "traceEvents": events}))
+    r = aon(place, "diff", *run)
+    text = r.stdout.decode()
+    ok(r.returncode == 3 and "steps alone are compared" in text and "Faster: 10.0 ms -> 7.00 ms a step" in text,
+       "two runs without GPU work: how long their steps take", text)
+
+
 def known(place, a, b):
     r = aon(place, "diff", a, b, "--json")
     d = json.loads(r.stdout)
@@ -181,6 +195,7 @@ place = Place()
 first = trace(place.path / "a.json", 10.0, 5.0)
 second = trace(place.path / "b.json", 13.0, 7.0)
 known(place, first, second)
+host_alone(place)
 by_op(place)
 from_why(place)
 doubt(place, first)

@@ -171,8 +171,7 @@ static void verdict_text(const struct sides *s)
 		 out_time(out, c, sizeof(c), (uint64_t)fabs(d->delta_ns)),
 		 d->delta_ns < 0 ? '-' : '+', fmt_percent(pct, share));
 	if (d->sure)
-		snprintf(right, sizeof(right), "95 %% sure between %s%s and %s%s",
-			 d->lo_ns < 0 ? "-" : "+",
+		snprintf(right, sizeof(right), "95 %% CI: %s%s to %s%s", d->lo_ns < 0 ? "-" : "+",
 			 out_time(out, lo, sizeof(lo), (uint64_t)fabs(d->lo_ns)),
 			 d->hi_ns < 0 ? "-" : "+",
 			 out_time(out, hi, sizeof(hi), (uint64_t)fabs(d->hi_ns)));
@@ -187,6 +186,12 @@ static void verdict_text(const struct sides *s)
 			 fmt_percent(pct, d->work_share));
 }
 
+/* Without GPU work on either side, how long steps take is all that is compared. */
+static bool steps_alone(const struct sides *s)
+{
+	return !s->p[0].devices && !s->p[1].devices && s->p[0].steps && s->p[1].steps;
+}
+
 static void diff_text(const struct sides *s, enum insight_by by)
 {
 	const struct out *out = &s->v[0].out;
@@ -195,13 +200,23 @@ static void diff_text(const struct sides *s, enum insight_by by)
 	fmt_clean(a, sizeof(a), s->label[0], out->ascii);
 	fmt_clean(b, sizeof(b), s->label[1], out->ascii);
 	snprintf(left, sizeof(left), "A %s  ->  B %s", a, b);
-	snprintf(right, sizeof(right), "%s%s", *s->d.why_not ? "not comparable: " : "comparable",
-		 s->d.why_not);
+	if (steps_alone(s))
+		snprintf(right, sizeof(right), "steps alone are compared: neither has GPU work");
+	else
+		snprintf(right, sizeof(right), "%s%s",
+			 *s->d.why_not ? "not comparable: " : "comparable", s->d.why_not);
 	out_ends(out, OUT_PLAIN, left, right);
 	fputc('\n', out->f);
-	if (!*s->d.why_not)
+	if (!*s->d.why_not || steps_alone(s))
 		verdict_text(s);
 	fputc('\n', out->f);
+	if (steps_alone(s)) {
+		out_line(out, OUT_PLAIN,
+			 "  What a step consists of is compared for GPU work alone.");
+		findings_text(s);
+		fputc('\n', out->f);
+		out_line(out, OUT_COPY, "why  aon why %s", b);
+	}
 	if (!s->p[0].devices || !s->p[1].devices)
 		return;
 	parts_text(s);
