@@ -100,7 +100,7 @@ static int text_all(struct report *r)
 	fflush(stdout);
 	if (!steps && r->procs.n)
 		fprintf(stderr, "No step markers: times are totals, not per step. "
-				"Mark steps with aon_step_begin().\n");
+				"Mark steps with aon.step() in Python, aon_step_begin() in C.\n");
 	return 0;
 }
 

@@ -31,8 +31,9 @@ struct run {
 	struct out out;
 	char id[16];
 	char store[PATH_MAX];
-	bool own;   /* a private aond, else the node's */
-	bool fresh; /* the store was not there before */
+	bool own;    /* a private aond, else the node's */
+	bool fresh;  /* the store was not there before */
+	ino_t inode; /* of the one that was */
 	struct temp_daemon aond;
 	struct child child;
 	uint64_t begin_ns, end_ns;
@@ -111,11 +112,24 @@ static int check_target(struct run *r)
 	r->fresh = lstat(r->store, &sb) < 0;
 	if (r->fresh)
 		return CLI_OK;
+	r->inode = stat(r->store, &sb) < 0 ? 0 : sb.st_ino;
 	err = store_open_ro(&st, r->store, &why);
 	if (err < 0)
 		return locate_failed(r->store, err, &why);
 	store_close(st);
 	return CLI_OK;
+}
+
+/* What was there is another file now if aond found it damaged. */
+static void say_added(const struct run *r)
+{
+	struct stat sb;
+
+	if (stat(r->store, &sb) == 0 && sb.st_ino != r->inode)
+		cli_say(0, "%s was damaged. It is kept as %s.bad-N; a new store is begun.",
+			r->store, r->store);
+	else if (!r->o->val[OPT_NOREPORT])
+		fprintf(stderr, "%s is there already: this run is added to it.\n", r->store);
 }
 
 /* A store that was made for this run and is empty is removed. */
@@ -160,8 +174,8 @@ static int start_private(struct run *r)
 			"No aond here; recording into %s for this run only.%c"
 			"For always-on: sudo systemctl start aond\n",
 			r->store, r->out.width < 110 ? '\n' : ' ');
-	if (!r->fresh && !r->o->val[OPT_NOREPORT])
-		fprintf(stderr, "%s is there already: this run is added to it.\n", r->store);
+	if (!r->fresh)
+		say_added(r);
 	return CLI_OK;
 }
 
@@ -224,7 +238,8 @@ static void notes(const struct run *r, const struct gather *g)
 
 	if (!g->all_steps.count) {
 		out_line(&r->out, OUT_PLAIN, "  No step markers: times are totals, not per step.");
-		out_line(&r->out, OUT_PLAIN, "  Mark steps with aon_step_begin().\n");
+		out_line(&r->out, OUT_PLAIN,
+			 "  Mark steps with aon.step() in Python, aon_step_begin() in C.\n");
 	} else if (g->all_steps.count < REPORT_STEPS_MIN) {
 		snprintf(text, sizeof(text),
 			 "  Only %u step%s (%s) %s seen; aon needs %u to say why.",
@@ -268,13 +283,13 @@ static void saw_nothing(const struct run *r)
 {
 	char name[256], t[FMT_LEN];
 
-	fprintf(r->out.f, "\naon: %s emitted nothing that aon could see.\n",
-		fmt_clean(name, sizeof(name), title(r->o), r->out.ascii));
+	fprintf(r->out.f, "\naon: nothing of %s was recorded in %s.\n",
+		fmt_clean(name, sizeof(name), title(r->o), r->out.ascii),
+		out_time(&r->out, t, sizeof(t), r->end_ns - r->begin_ns));
 	fprintf(r->out.f,
-		"It ran for %s; it uses neither libaon nor NVTX, it ran where %s is not, or "
-		"AON_OFF is "
-		"set.\n",
-		out_time(&r->out, t, sizeof(t), r->end_ns - r->begin_ns),
+		"Recorded are PyTorch, JAX, CUDA, OpenCL, NCCL, NVTX and calls of libaon.\n"
+		"See where any other program spends its time: aon attach PID, while it runs.\n"
+		"If it uses one of these: is AON_OFF set, or %s not visible to it? aon doctor\n",
 		r->own ? r->aond.run_dir : locate_run_dir());
 }
 
@@ -287,9 +302,12 @@ static int print_report(const struct run *r, struct store *st, const struct proc
 	for (size_t i = 0; i < ps->n && !err; i++)
 		err = gather_process(&g, &ps->p[i], 0, true);
 	if (!err) {
+		bool answered;
+
 		header(r, &g);
+		answered = answer_first(&r->out, st, r->store, ps);
 		notes(r, &g);
-		report_text(&g, &r->out, FOLD_ROWS, answer_first(&r->out, st, r->store, ps));
+		report_text(&g, &r->out, FOLD_ROWS, answered);
 		fprintf(r->out.f, "\n  next      %saon report %s --run %s%s\n\n",
 			out_style(&r->out, OUT_COPY), r->store, r->id,
 			out_style(&r->out, OUT_PLAIN));

@@ -111,8 +111,8 @@ static void step_table(const struct gather *g, const struct out *out, size_t fol
 		rest += row[i]->step_ns;
 	table_init(&t, col, 4);
 	step_rows(&t, out, g, row, show, u, &shown);
-	snprintf(mean, sizeof(mean), "mean of %s step%s%s", fmt_count(count, g->held_steps),
-		 plural(g->held_steps),
+	snprintf(mean, sizeof(mean), "mean of %s%s step%s%s", g->held_steps > 1 ? "all " : "",
+		 fmt_count(count, g->held_steps), plural(g->held_steps),
 		 !rest && (shown < 99.5 || shown > 100.5) ? " (rounded)" : "");
 	table_print(&t, out, 2);
 	folded(out, used - show, rest, g->held_step_ns);

@@ -254,8 +254,9 @@ int report_memory(const struct opts *o)
 	else if (hs->n)
 		text(&v, hs);
 	else
-		fprintf(stderr, "Nothing here says what was allocated. Of PyTorch: the GPU's is "
-				"recorded, the CPU's with AON_TORCH_MEMORY=cpu.\n");
+		fprintf(stderr,
+			"No memory was recorded. PyTorch's memory on GPUs is recorded, on the "
+			"CPU with AON_TORCH_MEMORY=cpu.\n");
 	if (rc == CLI_OK)
 		rc = view_exit(&v);
 	heaps_free(hs);
