@@ -27,7 +27,11 @@ static int listen_unix(struct httpd *h, const char *path, char why[256])
 	struct stat sb;
 	int fd, err = 0;
 
-	if (!*path || strlen(path) >= sizeof(sa.sun_path))
+	if (!*path) {
+		snprintf(why, 256, "unix: expected unix:PATH, the path of a socket");
+		return -EINVAL;
+	}
+	if (strlen(path) >= sizeof(sa.sun_path))
 		return say(why, -ENAMETOOLONG, "not a name for a socket", path);
 	strcpy(sa.sun_path, path);
 	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -115,8 +119,11 @@ int httpd_listen(struct httpd *h, char why[256])
 		strcpy(h->host, h->ip);
 		return fd < 0 ? say(why, fd, "not a listening socket", where) : fd;
 	}
-	if (split(where, h->host, port) < 0)
-		return say(why, -EINVAL, "not HOST:PORT or unix:PATH", where);
+	if (split(where, h->host, port) < 0) {
+		snprintf(why, 256,
+			 "%.160s: expected HOST:PORT, a port from 0 to 65535, or unix:PATH", where);
+		return -EINVAL;
+	}
 	fd = getaddrinfo(h->host, port, &hints, &found);
 	if (fd) {
 		snprintf(why, 256, "%.160s: %s", where, gai_strerror(fd));

@@ -142,6 +142,25 @@ def usage(place):
     ok(r.returncode == 0 and b"aon run" in r.stdout, "aon alone is help", r)
 
 
+def mistaken(place):
+    """An operand of the wrong kind, a place that is not there: what was expected."""
+    good, pipe = place.path / "good.db", place.path / "pipe.json"
+    os.mkfifo(pipe)
+    for text, cmd, args, code, word in (
+            ("a pipe that nobody writes to", "why", [pipe], 1, "is a pipe"),
+            ("a store is no trace to import", "import", [good, "-o", place.path / "never.db"], 1, "is a store already"),
+            ("the store before the query", "sql", [good, "select 1"], 2, "the query comes first"),
+            ("the audit log of no store", "audit", [place.path / "no.db"], 1, "No such file"),
+            ("a root that is not there", "validate", ["--root", place.path / "no"], 1, "No such file"),
+            ("no aond", "lease", [], 1, "Start one"),
+            ("a port above 65535", "serve", ["--listen", "127.0.0.1:99999", good], 1, "a port from 0 to 65535"),
+            ("no path of a socket", "serve", ["--listen", "unix:", good], 1, "expected unix:PATH"),
+            ("a number out of range", "report", [good, "--pid", "0"], 2, "from 1 to 4294967295"),
+            ("a folder that is not there", "run", ["-o", place.path / "no/x.db", "--", "true"], 1, "its folder")):
+        refuse(place, f"{cmd}: {text}", cmd, args, code, word)
+    pipe.unlink()
+
+
 def no_store(place):
     """No daemon and nothing here: a sentence with a way out."""
     empty = place.path / "nothing"
@@ -214,6 +233,7 @@ with Place() as p:
     stores(p)
     unreadable(p)
     usage(p)
+    mistaken(p)
     no_store(p)
     sockets(p)
     output(p)

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/json.h"
 #include "cli/core/locate.h"
@@ -98,6 +99,9 @@ int cmd_audit(const struct opts *o)
 					      : "");
 	if (l.j)
 		json_end(&j);
+	else if (!l.n && o->argc && access(store, F_OK) < 0)
+		return cli_say(CLI_FAIL, "%s: %s. Give the store of an aond.", store,
+			       strerror(errno));
 	else if (!l.n)
 		fprintf(stderr, "Nobody has asked for anything: %s" AUDIT_SUFFIX " is not there.\n",
 			store);

@@ -2,11 +2,13 @@
 /* aon import - traces of other tools into a store, in bounded memory. */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/json.h"
 #include "cli/store/import_store.h"
 #include "cli/core/inputs.h"
 #include "cli/core/out.h"
+#include "store/store.h"
 
 #define STEM_MAX 60u
 
@@ -82,6 +84,17 @@ static void say_text(const struct opts *o, const struct trace *t, const char *to
 	out_next(&out, "aon report %s", to);
 }
 
+static bool is_store(const char *path)
+{
+	struct store *st;
+	struct stat sb;
+
+	if (stat(path, &sb) < 0 || !S_ISREG(sb.st_mode) || store_open_ro(&st, path, NULL) < 0)
+		return false;
+	store_close(st);
+	return true;
+}
+
 int cmd_import(const struct opts *o)
 {
 	char to[IMPORT_STORE_PATH];
@@ -94,6 +107,10 @@ int cmd_import(const struct opts *o)
 		snprintf(to, sizeof(to), "%s", o->val[OPT_OUTPUT]);
 	else
 		default_store(to, sizeof(to), o->argv[0]);
+	for (int i = 0; i < o->argc; i++)
+		if (is_store(o->argv[i]))
+			return cli_say(CLI_FAIL, "%s: is a store already: aon report %s",
+				       o->argv[i], o->argv[i]);
 	if (trace_new(&t) < 0)
 		return cli_say(CLI_FAIL, "out of memory");
 	rc = import_store(o, t, o->argv, o->argc, to);

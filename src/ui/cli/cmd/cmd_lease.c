@@ -66,7 +66,9 @@ static int ask(long of, const char *word, struct show *s)
 		locate_run_dir_of((pid_t)of, dir);
 	fd = ask_open(*dir ? dir : locate_run_dir(), ASK_MS);
 	if (fd < 0)
-		return cli_say(CLI_FAIL, "no aond answers: %s", strerror(-fd));
+		return cli_say(CLI_FAIL,
+			       "no aond answers in %s: %s. Start one: systemctl start aond",
+			       *dir ? dir : locate_run_dir(), strerror(-fd));
 	err = ask_on(fd, word, on_line, s);
 	close(fd);
 	if (err < 0)

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cluster/fleet_ask.h"
 #include "cli/core/locate.h"
@@ -120,6 +121,8 @@ int cmd_sql(const struct opts *o)
 	if (o->argc < operands || o->argc > operands + 1)
 		return cli_misuse(tables ? "--tables takes at most a store"
 					 : "takes a query, and at most one store");
+	if (o->argc == 2 && access(o->argv[0], F_OK) == 0 && access(o->argv[1], F_OK) < 0)
+		return cli_misuse("the query comes first: aon sql QUERY %s", o->argv[0]);
 	if (!tables)
 		query = o->argv[0];
 	if (!strcmp(query, "-")) {

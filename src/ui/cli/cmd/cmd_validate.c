@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/node/validate.h"
 #include "validate/sandbox.h"
@@ -154,7 +155,11 @@ static int this_node(struct validation *v)
 		   *library = getenv("AON_NVML");
 	bool health = v->o->val[OPT_HEALTH];
 	char at[SANDBOX_AT] = "";
-	int err = sandbox_run(&v->f, health ? HEALTH_FILES_MS : FILES_MS, look, (void *)root, at);
+	int err;
+
+	if (*root && access(root, R_OK | X_OK) < 0)
+		return cli_say(CLI_FAIL, "%s: %s", root, strerror(errno));
+	err = sandbox_run(&v->f, health ? HEALTH_FILES_MS : FILES_MS, look, (void *)root, at);
 
 	if (err)
 		return cli_say(CLI_FAIL, "%s: %s", at, strerror(-err));

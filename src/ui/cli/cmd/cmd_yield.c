@@ -28,7 +28,9 @@ static int ask(long pid, long seconds)
 	locate_run_dir_of((pid_t)pid, dir);
 	fd = ask_open(*dir ? dir : locate_run_dir(), ASK_MS);
 	if (fd < 0)
-		return cli_say(CLI_FAIL, "no aond answers: %s", strerror(-fd));
+		return cli_say(CLI_FAIL,
+			       "no aond answers in %s: %s. Start one: systemctl start aond",
+			       *dir ? dir : locate_run_dir(), strerror(-fd));
 	snprintf(word, sizeof(word), "yield %ld %ld", pid, seconds * 1000);
 	err = ask_on(fd, word, on_answer, said);
 	close(fd);

@@ -144,6 +144,13 @@ static int load_trace(struct trace *t, const char *path, const struct opts *o)
 	return err < 0 ? cli_say(CLI_FAIL, "%s", why.text) : CLI_OK;
 }
 
+/* A pipe with a name, which nobody may ever write to; not one of the process's own: <(zcat FILE). */
+static bool is_named_pipe(const char *path, const struct stat *sb)
+{
+	return S_ISFIFO(sb->st_mode) && strncmp(path, "/dev/", 5) != 0 &&
+	       strncmp(path, "/proc/", 6) != 0;
+}
+
 /* A store, if its first bytes say so; of anything else, the importers know more. */
 static int load_one(struct trace *t, const char *path, const struct opts *o)
 {
@@ -152,7 +159,12 @@ static int load_one(struct trace *t, const char *path, const struct opts *o)
 	struct stat sb;
 	int err;
 
-	if (!strcmp(path, "-") || (!stat(path, &sb) && !S_ISREG(sb.st_mode)))
+	if (!strcmp(path, "-"))
+		return load_trace(t, path, o);
+	if (!stat(path, &sb) && is_named_pipe(path, &sb))
+		return cli_say(CLI_FAIL, "%s: is a pipe. Read it as standard input: - < %s", path,
+			       path);
+	if (!stat(path, &sb) && !S_ISREG(sb.st_mode))
 		return load_trace(t, path, o);
 	err = store_open_ro(&st, path, &why);
 	if (err == -EMEDIUMTYPE)

@@ -132,8 +132,8 @@ int opt_parse(struct opts *o, enum cmd_id cmd, int argc, char *argv[])
 int opt_number(const struct opts *o, enum opt_id id, double lo, double hi, double *out)
 {
 	if (o->val[id] && num_real(o->val[id], lo, hi, out) < 0)
-		return cli_misuse("--%s takes a number from %g to %g, not '%s'", opt_table[id].name,
-				  lo, hi, o->val[id]);
+		return cli_misuse("--%s takes a number from %.10g to %.10g, not '%s'",
+				  opt_table[id].name, lo, hi, o->val[id]);
 	return CLI_OK;
 }
 
