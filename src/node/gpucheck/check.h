@@ -43,7 +43,8 @@ struct number {
 };
 struct again {
 	const char *env[8][2];
-	const char *python; /* NULL, or a program for python3 in place of this one */
+	const char *python;      /* NULL, or a program for python3 in place of this one */
+	const char *const *argv; /* NULL, or another program, with its path */
 	struct number got[96];
 	unsigned n;
 };

@@ -138,6 +138,8 @@ static _Noreturn void become(const struct again *a, const char *arm, int to)
 	dup2(to, STDOUT_FILENO);
 	if (a->python)
 		execlp("python3", "python3", "-c", a->python, NULL);
+	else if (a->argv)
+		execv(a->argv[0], (char *const *)a->argv);
 	else
 		execv(self, argv);
 	_exit(127);

@@ -6,7 +6,8 @@
  *
  * LONG: with --long only. limits: how many times the usual limit it may take, because it starts many
  * programs or waits ten minutes. AOND: it needs the probe, with an aond. The last two are the
- * line of gpu.conf if it crashes or hangs: nothing may do so in a program.
+ * line of gpu.conf if it crashes or hangs: nothing may do so in a program. Without a key: what to do
+ * then, because nothing that is on by default depends on it.
  */
 /* clang-format off */
 CHECK(env,        FIRST, 1,  PLAIN, "fidelity", "heartbeat")
@@ -23,5 +24,7 @@ CHECK(lateness,   LONG,  1,  PLAIN, "fidelity", "heartbeat")
 CHECK(deadlock,   LONG,  1,  PLAIN, "graphs",   "node")
 CHECK(fork,       LONG,  1,  AOND,  "fidelity", "heartbeat")
 CHECK(memory,     LONG,  1,  PLAIN, "fidelity", "heartbeat")
+CHECK(nvml,       LONG,  1,  PLAIN, "", "run aon-collect without nvml")
+CHECK(counters,   LONG,  1,  AOND,  "", "leave AON_COUNTERS unset")
 /* clang-format on */
 #undef CHECK

@@ -21,9 +21,10 @@
 #include "read/procs.h"
 #include "stacks/find.h"
 
-#define LIMIT_S   60u
-#define ENV_LIMIT "AON_GPU_LIMIT_S"
-#define ENV_PROBE "AON_GPU_PROBE"
+#define LIMIT_S     60u
+#define ENV_LIMIT   "AON_GPU_LIMIT_S"
+#define ENV_PROBE   "AON_GPU_PROBE"
+#define ENV_COLLECT "AON_GPU_COLLECT"
 
 enum { PLAIN, AOND };
 enum { FIRST, LONG };
@@ -52,32 +53,65 @@ static void not_made(struct gpu_result *r, const char *why)
 
 /* --- with an aond: what the probe recorded is in its store --- */
 
-/* Kernels of the processes in the store; -errno. */
-static int64_t kernels_in(const char *path)
+struct seen {
+	int64_t kernels, counters; /* counters: samples of the hardware's */
+	char note[160];            /* the last one of a probe */
+};
+
+static void add_rows(struct seen *s, const struct gather *g)
+{
+	for (size_t i = 0; i < g->rows; i++) {
+		const struct gather_row *r = &g->row[i];
+
+		if (r->kind == EVENT_KERNEL)
+			s->kernels += (int64_t)r->count;
+		else if (r->kind == EVENT_COUNTER && !strncmp(gather_name(g, r), "[pm] ", 5))
+			s->counters += (int64_t)r->count;
+	}
+}
+
+/* What the processes in the store did. */
+static int see_store(const char *path, struct seen *s)
 {
 	struct procs_want all = { .id = 0 };
 	struct store_why why = { "" };
 	struct procs ps = { 0 };
 	struct gather g;
 	struct store *st;
-	int64_t n = 0;
 	int err = store_open_ro(&st, path, &why);
 
+	memset(s, 0, sizeof(*s));
 	if (err < 0)
 		return err;
 	err = procs_load(&ps, st, &all);
 	if (!err)
 		err = gather_init(&g, st, BY_NAME);
-	for (size_t i = 0; !err && i < ps.n; i++)
+	for (size_t i = 0; !err && i < ps.n; i++) {
 		err = gather_process(&g, &ps.p[i], 0, false);
+		if (*ps.p[i].note)
+			snprintf(s->note, sizeof(s->note), "%s", ps.p[i].note);
+	}
 	if (!err) {
-		for (size_t i = 0; i < g.rows; i++)
-			n += g.row[i].kind == EVENT_KERNEL ? (int64_t)g.row[i].count : 0;
+		add_rows(s, &g);
 		gather_fini(&g);
 	}
 	procs_fini(&ps);
 	store_close(st);
-	return err < 0 ? err : n;
+	return err;
+}
+
+/* Samples, or the probe's reason why there are none. */
+static void judge_counters(struct gpu_result *r, const struct seen *s)
+{
+	char text[200];
+
+	if (s->counters)
+		snprintf(text, sizeof(text), "%lld samples of counters", (long long)s->counters);
+	else
+		snprintf(text, sizeof(text), "%s", *s->note ? s->note : "no samples came");
+	r->text[0] = '\0';
+	gpu_result_add(r, text);
+	r->verdict = s->counters ? GPU_PASS : GPU_UNKNOWN;
 }
 
 /* The probe must have recorded what the check says that it could. */
@@ -85,12 +119,17 @@ static void judge_store(struct gpu_result *r, const char *path)
 {
 	const char *least = gpu_result_fact(r, "kernels_least");
 	const char *most = gpu_result_fact(r, "kernels_most");
+	struct seen s;
 	char text[128];
 	int64_t n;
 
-	if (r->verdict != GPU_PASS || !least || !most)
+	if (r->verdict != GPU_PASS || see_store(path, &s) < 0)
 		return;
-	n = kernels_in(path);
+	if (gpu_result_fact(r, "wants_counters"))
+		judge_counters(r, &s);
+	if (!least || !most)
+		return;
+	n = s.kernels;
 	snprintf(text, sizeof(text), "aon has %lld kernels of %s to %s", (long long)n, least, most);
 	gpu_result_add(r, text);
 	if (n >= num_front_i64(least, NULL) && n <= num_front_i64(most, NULL))
@@ -148,9 +187,10 @@ static void settle(struct gpu_doctor *g, unsigned i)
 
 	if (!r->whole) {
 		r->sets = 0;
-		gpu_result_set(r, rows[i].key, rows[i].value);
 		snprintf(fix, sizeof(fix), "%s = %s in gpu.conf", rows[i].key, rows[i].value);
-		snprintf(r->fix, sizeof(r->fix), "%s", fix);
+		snprintf(r->fix, sizeof(r->fix), "%s", *rows[i].key ? fix : rows[i].value);
+		if (*rows[i].key)
+			gpu_result_set(r, rows[i].key, rows[i].value);
 	}
 	for (unsigned k = 0; k < r->sets; k++)
 		if (gpu_conf_set(&g->conf, r->set[k].key, r->set[k].value) &&
@@ -218,6 +258,10 @@ static int check_operands(const struct opts *o)
 
 static void make_all(struct gpu_doctor *g, const char *program)
 {
+	char collect[PATH_MAX];
+
+	if (!helper_find(collect, "collect", "aon-collect"))
+		setenv(ENV_COLLECT, collect, 1);
 	for (unsigned i = 0; i < GPU_CHECKS; i++) {
 		const char *gpus;
 
