@@ -82,6 +82,12 @@ def probe_reads(place):
             ok(word in note(d, p.pid), f"aon ps: {word}", note(d, p.pid))
             p.kill()
             p.communicate()
+        conf.write_text(conf.read_text().replace("graphs = node", "graphs = template"))
+        for how, env in (("by template", {}), ("node by node", {"AON_CUDA_GRAPHS": "node"})):
+            had = count(stored(d), "graph")
+            r = run(place, "launches=100", "nodes=10", "graph", AON_GPU_CONF=path, SIM_STRICT=0, **env)
+            n = count(stored(d), "graph") - had
+            ok(r["rc"] == 0 and (n > 90) == (not env) and (n == 0) == bool(env), f"graphs = template {env or ''}: {how}, {n} whole graphs", r)
         before = count(stored(d), "kernel")
         conf.write_text(conf.read_text().replace("fidelity = all", "fidelity = heartbeat").replace("why = -", "why = count"))
         r = run(place, "launches=100", "storm", AON_GPU_CONF=path)

@@ -309,11 +309,11 @@ static void look_at_conf(struct gpu_doctor *g)
 	if (err == -ENOENT)
 		return;
 	if (err < 0) {
-		snprintf(g->had, sizeof(g->had), "was not such a file, and ignored");
+		snprintf(g->had, sizeof(g->had), " was not such a file, and ignored");
 		return;
 	}
 	why = gpu_conf_differs(&had, g->conf.driver, g->conf.cuda, g->conf.cupti);
-	snprintf(g->had, sizeof(g->had), "of %s was %s%s", had.date, why ? "ignored: " : "in use",
+	snprintf(g->had, sizeof(g->had), ", of %s, was %s%s", had.date, why ? "ignored: " : "in use",
 		 why ? why : "");
 }
 

@@ -136,7 +136,7 @@ static void conf_text(const struct gpu_doctor *g)
 			 "%s was written; programs that start from now on use it:", g->conf_path);
 	put(g, "  ", 4, line);
 	if (*g->had) {
-		snprintf(line, sizeof(line), "The one before %s.", g->had);
+		snprintf(line, sizeof(line), "The file before%s.", g->had);
 		put(g, "  ", 4, line);
 	}
 	gpu_conf_write(&g->conf, text, sizeof(text));
@@ -194,7 +194,7 @@ static void conf_json(struct json *j, const struct gpu_doctor *g)
 	json_members(j, J_STR("path", g->full ? g->conf_path : brief),
 		     J_BOOL("written", !g->conf_err),
 		     J_STR("error", g->conf_err < 0 ? strerror(-g->conf_err) : NULL),
-		     J_STR("before", *g->had ? g->had : NULL));
+		     J_STR("before", *g->had ? g->had + strspn(g->had, ", ") : NULL));
 	json_open(j, "settings", '{');
 	gpu_conf_write(&g->conf, text, sizeof(text));
 	for (char *save, *l = strtok_r(text, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
