@@ -8,7 +8,7 @@ d=$(mktemp -d)
 trap 'rm -rf "$d"' EXIT
 DESTDIR=$d meson install -C "$build" --no-rebuild --quiet >/dev/null
 bad=0
-for f in bin/aon sbin/aond libaon-nvtx.so libaon-nccl.so aon_sqlite.so include/aon/aon.h include/aon/provider.h include/aon/model.h libaon-model.so include/aon/consumer.h libaon-consumer.so share/man/man1/aon.1 \
+for f in bin/aon sbin/aond libexec/aon/aon-gpu-check libexec/aon/libaon-gpu-check.so libaon-nvtx.so libaon-nccl.so aon_sqlite.so include/aon/aon.h include/aon/provider.h include/aon/model.h libaon-model.so include/aon/consumer.h libaon-consumer.so share/man/man1/aon.1 \
 	share/man/man3/libaon.3 share/man/man5/aond.conf.5 share/man/man8/aond.8 \
 	lib/systemd/system/aond.service lib/systemd/system/aond.socket \
 	lib/systemd/system/aond-admin.socket lib/sysusers.d/aon.conf lib/tmpfiles.d/aon.conf \

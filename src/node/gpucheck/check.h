@@ -114,7 +114,10 @@ struct driver {
 extern struct driver cu;
 extern const char driver_ptx[];
 
-void driver_load(void);    /* the library; no GPU is touched. Ends the check without one */
+void driver_load(void); /* the library; no GPU is touched. Ends the check without one */
+/* The CUDA runtime, which programs have loaded: the probe takes the libcupti of its major version.
+ * NULL: neither the loader nor python3 has one. */
+void *driver_runtime(void);
 void driver_init(void);    /* cuInit() and the first device's name */
 void driver_context(void); /* a context and the kernels */
 void *driver_stream(void);

@@ -80,15 +80,12 @@ struct dim {
 /* By the runtime, whose kernels need a compiler before CUDA 12.8. */
 static bool by_runtime(void)
 {
-	static const char *const name[] = { "libcudart.so.13", "libcudart.so.12" };
 	int (*load)(void **, const void *, void *, void *, unsigned, void *, void *, unsigned);
 	int (*get)(void **, void *, const char *);
 	int (*launch)(const void *, struct dim, struct dim, void **, size_t, void *);
-	void *lib = NULL, *library, *kernel;
+	void *lib = driver_runtime(), *library, *kernel;
 	struct dim one = { 1, 1, 1 }, block = { 32, 1, 1 };
 
-	for (size_t i = 0; !lib && i < sizeof(name) / sizeof(name[0]); i++)
-		lib = dlopen(name[i], RTLD_NOW);
 	if (!lib)
 		return false;
 	*(void **)&load = dlsym(lib, "cudaLibraryLoadData");

@@ -2,6 +2,7 @@
 /* driver.c - CUDA's driver, opened on demand, and two kernels in PTX, which every driver compiles. */
 #include <dlfcn.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "gpucheck/check.h"
@@ -46,10 +47,48 @@ void must(int error, const char *call)
 	verdict(FAIL);
 }
 
+/* Where pip puts it: "" or a path. */
+static void runtime_of_python(char *path, size_t cap)
+{
+	static const char command[] =
+		"python3 -c \"import glob, sysconfig; print((sorted(glob.glob("
+		"sysconfig.get_paths()['purelib'] + '/nvidia/*/lib/libcudart.so.*')) or ['']"
+		")[-1])\" 2>/dev/null";
+	FILE *f = popen(command, "re");
+
+	path[0] = '\0';
+	if (!f)
+		return;
+	if (!fgets(path, (int)cap, f))
+		path[0] = '\0';
+	path[strcspn(path, "\n")] = '\0';
+	pclose(f);
+}
+
+void *driver_runtime(void)
+{
+	static const char *const name[] = { "libcudart.so.13", "libcudart.so.12",
+					    "libcudart.so.11.0" };
+	const char *given = getenv("AON_GPU_RUNTIME");
+	static void *lib;
+	char path[512];
+
+	if (given && !lib) /* found by the check env */
+		return lib = *given ? dlopen(given, RTLD_NOW) : NULL;
+	for (size_t i = 0; !lib && i < sizeof(name) / sizeof(name[0]); i++)
+		lib = dlopen(name[i], RTLD_NOW);
+	if (lib)
+		return lib;
+	runtime_of_python(path, sizeof(path));
+	return lib = *path ? dlopen(path, RTLD_NOW) : NULL;
+}
+
 void driver_load(void)
 {
 	void *lib = dlopen("libcuda.so.1", RTLD_NOW);
 	const char *missing = NULL;
+
+	driver_runtime();
 
 	if (!lib) {
 		fact("gpus", "0");

@@ -80,20 +80,21 @@ static void see_place(void)
 	fact("counters_root_only", "%d", root_only());
 }
 
-/* The runtime that the loader finds, as for a program that is linked with it. */
-static void open_runtime(void)
+/* Which runtime programs have here; the checks after this one open the same. */
+static void see_runtime(void)
 {
-	static const char *const name[] = { "libcudart.so.13", "libcudart.so.12",
-					    "libcudart.so.11.0" };
+	void *lib = driver_runtime();
 	int (*get)(int *) = NULL, version = 0;
-	void *lib = NULL;
+	Dl_info info = { .dli_fname = "" };
 
-	for (size_t i = 0; !lib && i < sizeof(name) / sizeof(name[0]); i++)
-		lib = dlopen(name[i], RTLD_NOW);
 	if (lib)
 		*(void **)&get = dlsym(lib, "cudaRuntimeGetVersion");
-	if (get && !get(&version))
+	if (!get)
+		return;
+	if (!get(&version))
 		fact("runtime", "%d", version);
+	dladdr(*(void **)&get, &info);
+	fact("runtime_file", "%s", info.dli_fname);
 }
 
 /* Every libcupti where frameworks and toolkits put it. Their count. */
@@ -140,7 +141,7 @@ void check_env(void)
 	fact("cc", "%d.%d", cu.cc / 10, cu.cc % 10);
 	fact("cuda", "%d", cu.version);
 	see_place();
-	open_runtime();
+	see_runtime();
 	n = see_cuptis();
 	why = load_cupti(&api);
 	if (why) {

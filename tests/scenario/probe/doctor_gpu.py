@@ -137,6 +137,23 @@ def nvml():
                 f"NVML: {r['text']}", json.dumps(r))
 
 
+def of_python():
+    """A runtime and a libcupti that pip has put where only Python finds them."""
+    with Place() as place:
+        sim, site = BUILD / "tests/sim/129", place.path / "site-packages" / "nvidia"
+        for where, name in ((place.path / "driver", "libcuda.so.1"), (site / "cuda_runtime/lib", "libcudart.so.12"), (site / "cuda_cupti/lib", "libcupti.so.12"),
+                            (place.path / "bin", "python3")):
+            where.mkdir(parents=True)
+            if name != "python3":
+                shutil.copy(sim / name, where / name)
+        (place.path / "bin/python3").write_text(f"#!/bin/sh\necho {site}/cuda_runtime/lib/libcudart.so.12\n")
+        (place.path / "bin/python3").chmod(0o755)
+        r = one("count", "--full", LD_LIBRARY_PATH=place.path / "driver", PATH=f"{place.path}/bin:{os.environ['PATH']}")
+        facts = r["all"]["checks"][0]["facts"]
+        return (r["result"] == "pass" and str(site) in facts["cupti_file"] and str(site) in facts["runtime_file"] and "6 ways" in r["text"],
+                "pip's libcupti is found by way of python3", json.dumps(r))
+
+
 def slow_enable():
     r = one("graph", SIM_ENABLE_MS=100, SIM_STRICT=0)
     return (r["result"] == "pass" and "takes too long" in r["text"] and r["all"]["conf"]["settings"]["graphs"] == "node",
@@ -201,7 +218,7 @@ def text():
 def main():
     nothing()
     with concurrent.futures.ThreadPoolExecutor(3) as pool:
-        others = [pool.submit(lie, row) for row in LIES] + [pool.submit(f) for f in (slow_enable, kind_level, no_rights, nvml)]
+        others = [pool.submit(lie, row) for row in LIES] + [pool.submit(f) for f in (slow_enable, kind_level, no_rights, nvml, of_python)]
         more = [pool.submit(lambda f=f: list(f())) for f in (text, garbage, real_libraries)]
         whole()
         for r in [f.result() for f in others] + [r for f in more for r in f.result()]:

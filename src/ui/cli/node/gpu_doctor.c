@@ -24,6 +24,7 @@
 #define LIMIT_S     60u
 #define ENV_LIMIT   "AON_GPU_LIMIT_S"
 #define ENV_PROBE   "AON_GPU_PROBE"
+#define ENV_RUNTIME "AON_GPU_RUNTIME"
 #define ENV_COLLECT "AON_GPU_COLLECT"
 
 enum { PLAIN, AOND };
@@ -280,8 +281,12 @@ static void make_all(struct gpu_doctor *g, const char *program)
 		if (!g->no_gpu)
 			tell_one(rows[i].name, &g->result[i]);
 		gpus = gpu_result_fact(&g->result[i], "gpus");
-		if (i == GPU_CHECK_env)
+		if (i == GPU_CHECK_env) {
+			const char *runtime = gpu_result_fact(&g->result[i], "runtime_file");
+
 			g->no_gpu = gpus && !strcmp(gpus, "0");
+			setenv(ENV_RUNTIME, runtime ? runtime : "", 1);
+		}
 	}
 	progress("");
 	take_versions(g);
@@ -313,8 +318,8 @@ static void look_at_conf(struct gpu_doctor *g)
 		return;
 	}
 	why = gpu_conf_differs(&had, g->conf.driver, g->conf.cuda, g->conf.cupti);
-	snprintf(g->had, sizeof(g->had), ", of %s, was %s%s", had.date, why ? "ignored: " : "in use",
-		 why ? why : "");
+	snprintf(g->had, sizeof(g->had), ", of %s, was %s%s", had.date,
+		 why ? "ignored: " : "in use", why ? why : "");
 }
 
 static int write_all(int fd, const char *text, size_t len)
