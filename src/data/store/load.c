@@ -320,7 +320,7 @@ static int count_step(void *arg, uint32_t process, const struct step_rec *r)
 int store_stat(struct store *st, struct store_stat *out)
 {
 	struct store_stat o = { .version = st->version };
-	struct store_filter all = { 0 };
+	struct store_filter all = { .kinds = ~0u };
 	struct stat sb;
 	int err;
 

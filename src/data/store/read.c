@@ -189,6 +189,7 @@ struct each {
 	void *arg;
 	uint64_t last;    /* number of the last row */
 	uint64_t from_ns; /* of steps */
+	uint32_t kinds;   /* of windows: as of a filter */
 };
 
 static int give_process(struct each *e, const struct process *row)
@@ -219,6 +220,19 @@ static int give_steps(const struct each *e, const struct store_steps *b)
 	return err;
 }
 
+/* Rows of the kinds that are asked for; a window without any is skipped. */
+static int give_window(const struct each *e, const struct window *w)
+{
+	uint32_t kinds = e->kinds ? e->kinds : ~(1u << EVENT_SAMPLE);
+	struct window some = *w;
+
+	some.rows = 0;
+	for (uint32_t i = 0; i < w->rows; i++)
+		if (w->row[i].kind < EVENT_MAX && kinds >> w->row[i].kind & 1)
+			some.row[some.rows++] = w->row[i];
+	return some.rows || !w->rows ? e->fn.window(e->arg, &some) : 0;
+}
+
 static int give(void *arg, const struct store_row *r)
 {
 	struct each *e = arg;
@@ -236,7 +250,7 @@ static int give(void *arg, const struct store_row *r)
 	case SEAL_STACK:
 		return e->fn.stack(e->arg, &r->stack);
 	case SEAL_WINDOW:
-		return e->fn.window(e->arg, &r->window);
+		return give_window(e, &r->window);
 	case SEAL_STEPS:
 		return give_steps(e, &r->steps);
 	case SEAL_SERIES:
@@ -307,7 +321,7 @@ int store_each_window(struct store *st, const struct store_filter *f, store_wind
 		      void *arg)
 {
 	struct store_walk w = { ST_EACH_WIN, SEAL_WINDOW, *f, 0 };
-	struct each e = { .fn.window = fn, .arg = arg };
+	struct each e = { .fn.window = fn, .arg = arg, .kinds = f->kinds };
 
 	STORE_ELSEWHERE(st, each_window, f, fn, arg);
 	w.f.from_ns = f->from_ns > WINDOW_NS ? f->from_ns - WINDOW_NS + 1 : 0;
@@ -358,9 +372,10 @@ static int walk_new(struct store *st, enum statement which, enum seal_type type,
 	return err;
 }
 
-int store_new_windows(struct store *st, uint64_t *after, store_window_fn *fn, void *arg)
+int store_new_windows(struct store *st, uint64_t *after, uint32_t kinds, store_window_fn *fn,
+		      void *arg)
 {
-	struct each e = { .fn.window = fn, .arg = arg };
+	struct each e = { .fn.window = fn, .arg = arg, .kinds = kinds };
 
 	return walk_new(st, ST_EACH_WIN, SEAL_WINDOW, after, &e);
 }

@@ -137,10 +137,10 @@ int store_open_ro(struct store **out, const char *path, struct store_why *why);
 struct store_filter {
 	const uint32_t *process; /* ids, borrowed while the walk goes on; NULL: all */
 	size_t processes;        /* how many of these; 0 of a list: none */
-	uint32_t kinds;          /* bits of enum event_kind; 0: all but samples. Of events alone */
-	uint64_t from_ns;        /* 0: from the beginning */
-	uint64_t to_ns;          /* 0: to the end */
-	const uint64_t *span;    /* the two for each process, within those above; NULL: the same */
+	uint32_t kinds;   /* bits of enum event_kind; 0: all but samples. Of events and windows */
+	uint64_t from_ns; /* 0: from the beginning */
+	uint64_t to_ns;   /* 0: to the end */
+	const uint64_t *span; /* the two for each process, within those above; NULL: the same */
 };
 bool store_filter_process(const struct store_filter *f, uint32_t process); /* NULL: all */
 
@@ -218,8 +218,10 @@ int store_extent(struct store *st, uint64_t *last_blob, uint64_t *events);
  * Earlier events were protected (store_keep()) and are incomplete. */
 int store_held(struct store *st, uint32_t process, uint64_t *from_ns);
 
-/* Windows as they come: those after number *after, which moves on; and the newest one's number. */
-int store_new_windows(struct store *st, uint64_t *after, store_window_fn *fn, void *arg);
+/* Windows as they come: those after number *after, which moves on, and of them the rows of these kinds, as
+ * of a filter; and the newest one's number. */
+int store_new_windows(struct store *st, uint64_t *after, uint32_t kinds, store_window_fn *fn,
+		      void *arg);
 int store_last_window(struct store *st, uint64_t *number);
 
 /*

@@ -182,7 +182,7 @@ static int stop_at_first(void *arg, const struct window *w)
 static int find_gap(struct ship_source *s, struct spool *spool)
 {
 	uint64_t first = s->at.window;
-	int err = store_new_windows(s->st, &first, stop_at_first, NULL);
+	int err = store_new_windows(s->st, &first, ~0u, stop_at_first, NULL);
 
 	if (err == 1 && s->at.window && first > s->at.window + 1)
 		spool_lost(spool, SHIP_WINDOW, SPOOL_GAP, first - s->at.window - 1);

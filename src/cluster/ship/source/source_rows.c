@@ -328,7 +328,7 @@ int source_windows(struct ship_source *s, bool all)
 {
 	struct walk x = { .s = s, .all = all };
 	uint64_t after = s->at.window;
-	int err = store_new_windows(s->st, &after, on_window, &x);
+	int err = store_new_windows(s->st, &after, 0, on_window, &x);
 
 	if (err == 1) { /* that one comes again */
 		after--;

@@ -263,7 +263,7 @@ static int gather(struct metrics *m, struct serve *s, struct sums *x)
 			err = store_last_window(x->st, &from->after);
 			from->after = from->after > FIRST ? from->after - FIRST : 0;
 		}
-		err = err ? err : store_new_windows(x->st, &from->after, on_window, x);
+		err = err ? err : store_new_windows(x->st, &from->after, 0, on_window, x);
 	}
 	m->begun = m->begun || !err;
 	return err;
