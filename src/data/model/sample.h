@@ -5,7 +5,11 @@
  * A sample is an event of kind SAMPLE on the track of its thread (event.h): `a` is the id of its
  * stack in the store, `dur_ns` the time that it stands for (one over the rate), `name` the frame
  * that is to blame, as text, and `b` packs the rest (sample_b()). It is a moment and no work: walks of
- * events have samples only where they ask for them (store_filter.kinds), windows have none.
+ * events and of windows have samples only where they ask for them (store_filter.kinds).
+ *
+ * In a window (rollup.h) the samples of a thread that share stack and sample_key() are a row of kind
+ * SAMPLE: `name` is the stack's id + 1, total_ns the time that they stand for, min_ns and max_ns the
+ * min and max of one of them, and bytes is sample_rolled().
  */
 #pragma once
 
@@ -18,6 +22,8 @@ enum sample_state {
 #include "model/sample.tbl.h"
 	SAMPLE_STATES,
 };
+
+_Static_assert(SAMPLE_STATES <= 16, "sample_key() has four bits for them");
 
 #define SAMPLE_TICK_NS 8192u /* starts are its multiples: what is finer is noise, a byte each */
 
@@ -43,6 +49,46 @@ static inline uint8_t sample_flags(uint64_t b)
 static inline uint32_t sample_detail(uint64_t b)
 {
 	return (uint32_t)(b >> 16);
+}
+
+/* Did a GPU of the process work then? */
+enum sample_gpu { SAMPLE_GPU_UNKNOWN /* or it has none */, SAMPLE_GPU_IDLE, SAMPLE_GPU_BUSY };
+
+#define SAMPLE_KEY_BITS     11u
+#define SAMPLE_ROLLED_OTHER 0u /* as name: of several stacks */
+
+/* What tells rows of one stack apart. part: enum host_part + 1, of the step; 0: not known. */
+struct sample_key {
+	enum sample_state state;
+	enum sample_gpu gpu;
+	bool holder; /* SAMPLE_HOLDER */
+	uint8_t part;
+};
+
+static inline uint32_t sample_key(struct sample_key k)
+{
+	return (uint32_t)k.state | (uint32_t)k.gpu << 4 | (uint32_t)k.holder << 6 |
+	       (uint32_t)(k.part & 15) << 7;
+}
+/* holder: of GIL the holder's stack, of RUNNABLE the name of what ran instead, of the last such sample. */
+static inline uint64_t sample_rolled(uint32_t key, uint64_t holder)
+{
+	return key | holder << SAMPLE_KEY_BITS;
+}
+static inline struct sample_key sample_rolled_key(uint64_t rolled)
+{
+	return (struct sample_key){ .state = (rolled & 15) < SAMPLE_STATES
+						     ? (enum sample_state)(rolled & 15)
+						     : SAMPLE_NONE,
+				    .gpu = (rolled >> 4 & 3) <= SAMPLE_GPU_BUSY
+						   ? (enum sample_gpu)(rolled >> 4 & 3)
+						   : SAMPLE_GPU_UNKNOWN,
+				    .holder = rolled >> 6 & 1,
+				    .part = (uint8_t)(rolled >> 7 & 15) };
+}
+static inline uint32_t sample_rolled_holder(uint64_t rolled)
+{
+	return (uint32_t)(rolled >> SAMPLE_KEY_BITS);
 }
 
 const char *sample_state_word(enum sample_state s); /* "running"; "?" for none */

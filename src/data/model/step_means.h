@@ -38,4 +38,5 @@ struct step_means {
 	uint8_t op;    /* enum step_op, of a collective or transfer, and of its kernel */
 	bool p2p;      /* of such a kernel: sends and receives, any number of them */
 	uint16_t peer; /* of a send or receive: rank in the communicator */
+	uint8_t part;  /* of a range: the part of a step that it is (enum host_part) + 1; 0: none */
 };

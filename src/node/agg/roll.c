@@ -20,6 +20,7 @@
 #include <string.h>
 
 #include "agg/pages.h"
+#include "model/sample.h"
 
 #define WINDOWS    4u
 #define ROWS_LIMIT (UINT16_MAX - EVENT_MAX) /* the index numbers rows by 16 bits */
@@ -31,6 +32,8 @@
 #define ROW_BYTES  512u /* of the arena, for each of rows_max */
 #define ARENA_MIN  16384u
 
+#define KIND_BITS  5u /* of what a row is: its kind, and above it a sample's key */
+#define KIND_OF(W) ((W) & (EVENT_MAX - 1u))
 #define BIT(KIND)  (1u << EVENT_##KIND)
 #define MOMENTS    (BIT(MARK) | BIT(COUNTER) | BIT(FLOW)) /* have no duration to sketch */
 #define ROW_GEOS   UINT64_MAX
@@ -45,14 +48,15 @@ struct row {
 	uint64_t total_ns;
 	uint64_t min_ns;
 	uint64_t max_ns;
-	uint64_t bytes; /* KERNEL: the geometry + 1; ROW_GEOS: several */
+	uint64_t bytes; /* KERNEL: the geometry + 1; ROW_GEOS: several; SAMPLE: its holder */
 	uint32_t slot;  /* of the index */
-	uint8_t kind;
-	bool wide; /* cells are 32-bit */
-	uint16_t reserved;
+	uint16_t what;  /* kind, sample_key() << KIND_BITS */
+	bool wide;      /* cells are 32-bit */
+	uint8_t reserved;
 };
 
 _Static_assert(sizeof(struct row) == 64, "a row is a cache line");
+_Static_assert(EVENT_MAX == 1u << KIND_BITS && KIND_BITS + SAMPLE_KEY_BITS <= 16, "it fits what");
 
 struct win {
 	uint64_t start_ns;
@@ -82,20 +86,20 @@ static inline uint64_t key_of(uint32_t track, uint32_t name)
 	return (uint64_t)track << 32 | name;
 }
 
-static inline uint32_t hash(const struct win *w, uint64_t key, uint32_t kind)
+static inline uint32_t hash(const struct win *w, uint64_t key, uint32_t what)
 {
-	return (uint32_t)((key + ((uint64_t)kind << 27)) * 0x9e3779b97f4a7c15ull >> w->shift);
+	return (uint32_t)((key + ((uint64_t)what << 27)) * 0x9e3779b97f4a7c15ull >> w->shift);
 }
 
 /* The row of the key, or NULL; *slot: where it is, or would be. */
-static inline struct row *row_find(const struct win *w, uint64_t key, uint32_t kind, uint32_t *slot)
+static inline struct row *row_find(const struct win *w, uint64_t key, uint32_t what, uint32_t *slot)
 {
-	uint32_t i = hash(w, key, kind);
+	uint32_t i = hash(w, key, what);
 	struct row *row = NULL;
 
 	while (w->index[i]) {
 		row = &w->row[w->index[i] - 1];
-		if (__builtin_expect(row->key == key && row->kind == kind, 1))
+		if (__builtin_expect(row->key == key && row->what == what, 1))
 			break;
 		row = NULL;
 		i = (i + 1) & w->mask;
@@ -121,7 +125,7 @@ static void index_size(struct win *w, uint32_t slots)
 	for (uint32_t i = 0; i < w->rows; i++) {
 		const struct row *row = &w->row[i];
 
-		row_find(w, row->key, row->kind, &slot);
+		row_find(w, row->key, row->what, &slot);
 		index_put(w, i, slot);
 	}
 }
@@ -214,7 +218,7 @@ static uint32_t row_cell(const struct win *w, const struct row *row, uint32_t i)
 static uint32_t row_out(const struct win *w, const struct row *row, struct rollup *out,
 			uint32_t *cell)
 {
-	uint32_t from = 0, to = row->span;
+	uint32_t from = 0, to = row->span, kind = KIND_OF(row->what);
 
 	while (from < to && !row_cell(w, row, from))
 		from++;
@@ -225,13 +229,15 @@ static uint32_t row_out(const struct win *w, const struct row *row, struct rollu
 	*out = (struct rollup){
 		.track = (uint32_t)(row->key >> 32),
 		.name = (uint32_t)row->key,
-		.kind = row->kind,
+		.kind = kind,
 		.count = row->count,
 		.total_ns = row->total_ns,
 		.min_ns = row->min_ns,
 		.max_ns = row->max_ns,
-		.bytes = row->kind == EVENT_KERNEL ? 0 : row->bytes,
-		.geo = row->kind == EVENT_KERNEL && row->bytes && row->bytes != ROW_GEOS
+		.bytes = kind == EVENT_KERNEL   ? 0
+			 : kind == EVENT_SAMPLE ? sample_rolled(row->what >> KIND_BITS, row->bytes)
+						: row->bytes,
+		.geo = kind == EVENT_KERNEL && row->bytes && row->bytes != ROW_GEOS
 			       ? (uint32_t)(row->bytes - 1)
 			       : ROLLUP_NO_GEO,
 	};
@@ -281,23 +287,25 @@ __attribute__((noinline)) static struct win *win_open(struct roll *r, uint64_t e
 }
 
 __attribute__((noinline)) static struct row *row_new(const struct roll *r, struct win *w,
-						     uint64_t key, uint32_t kind, uint32_t slot)
+						     uint64_t key, uint32_t what, uint32_t slot)
 {
 	struct row *row;
 
-	assert(kind < EVENT_MAX);
-	if (w->rows >= r->opts.rows_max) {
-		key = key_of(0, r->opts.name_other);
-		row = row_find(w, key, kind, &slot);
+	assert(what < EVENT_MAX || KIND_OF(what) == EVENT_SAMPLE);
+	if (w->rows >= r->opts.rows_max) { /* a row for each kind */
+		what = KIND_OF(what);
+		key = what == EVENT_SAMPLE ? key_of(0, SAMPLE_ROLLED_OTHER)
+					   : key_of(0, r->opts.name_other);
+		row = row_find(w, key, what, &slot);
 		if (row)
 			return row;
 	}
 	if (INDEX_ROOM * (w->rows + 1) > w->mask + 1) {
 		index_size(w, 2 * (w->mask + 1));
-		row_find(w, key, kind, &slot);
+		row_find(w, key, what, &slot);
 	}
 	row = &w->row[w->rows];
-	*row = (struct row){ .key = key, .kind = (uint8_t)kind, .min_ns = UINT64_MAX };
+	*row = (struct row){ .key = key, .what = (uint16_t)what, .min_ns = UINT64_MAX };
 	index_put(w, w->rows++, slot);
 	return row;
 }
@@ -528,6 +536,27 @@ void roll_add_many(struct roll *r, const struct event *e, uint32_t count, roll_w
 		row_geo(row, e->a);
 	if (1u << e->kind & WITH_BYTES)
 		add(&row->bytes, __builtin_mul_overflow(e->a, count, &sum) ? UINT64_MAX : sum);
+}
+
+void roll_sample(struct roll *r, const struct roll_sample *s, roll_window_fn *fn, void *arg)
+{
+	uint64_t key = key_of(s->track, s->stack + 1);
+	uint32_t what = EVENT_SAMPLE | s->key << KIND_BITS, slot;
+	struct win *w = r->cur;
+	struct row *row;
+
+	assert(s->key < 1u << SAMPLE_KEY_BITS);
+	if (s->start_ns - w->start_ns >= WINDOW_NS || !w->used)
+		w = win_open(r, s->start_ns, fn, arg);
+	row = row_find(w, key, what, &slot);
+	if (!row)
+		row = row_new(r, w, key, what, slot);
+	row->count++;
+	add(&row->total_ns, s->dur_ns);
+	row->min_ns = s->dur_ns < row->min_ns ? s->dur_ns : row->min_ns;
+	row->max_ns = s->dur_ns > row->max_ns ? s->dur_ns : row->max_ns;
+	if (s->holder)
+		row->bytes = s->holder;
 }
 
 void roll_close(struct roll *r, uint64_t before_ns, roll_window_fn *fn, void *arg)

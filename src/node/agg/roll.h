@@ -33,5 +33,20 @@ void roll_add(struct roll *r, const struct event *ev, size_t n, roll_window_fn *
 /* `count` events that are all like `e`; from a template, not recorded one by one. */
 void roll_add_many(struct roll *r, const struct event *e, uint32_t count, roll_window_fn *fn,
 		   void *arg);
+/* A sample of a thread, in the window in which it was taken. Those of a thread, stack and key are a row. */
+struct roll_sample {
+	uint64_t start_ns, dur_ns;
+	uint32_t track, stack;
+	uint32_t key;    /* sample_key() */
+	uint32_t holder; /* 0: not known; the row has the last one */
+};
+void roll_sample(struct roll *r, const struct roll_sample *s, roll_window_fn *fn, void *arg);
+/*
+ * Of a window that was handed out: rows of samples are moved behind all others, and of these the `max`
+ * with most samples stay. The others become a row for each thread and state, `max` at most, with
+ * SAMPLE_ROLLED_OTHER as their stack. Returns how many rows are no samples; *other: samples that lost
+ * their stack.
+ */
+uint32_t roll_top(struct window *w, uint32_t max, uint64_t *other);
 /* Close windows that ended before `before_ns` (UINT64_MAX: all). */
 void roll_close(struct roll *r, uint64_t before_ns, roll_window_fn *fn, void *arg);

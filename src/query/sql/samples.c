@@ -2,7 +2,9 @@
 /* samples.c - the tables of samples of threads, and of the stacks that they were taken of. */
 #include "sql/static_tables.h"
 
+#include "model/rollup.h"
 #include "model/sample.h"
+#include "names/part.h"
 
 struct fill_samples {
 	struct cells *c;
@@ -68,6 +70,51 @@ int fill_sample(struct cells *c, struct sql_source *src, const struct small_ask 
 	f.from_ns = ask->from > 0 ? (uint64_t)ask->from : 0;
 	f.to_ns = ask->to < INT64_MAX ? (uint64_t)ask->to + 1 : 0;
 	return store_each_events(src->st, &f, EVENT_COLS_ALL, add_samples, &fill);
+}
+
+static void add_rolled(const struct fill_samples *f, const struct window *w, const struct rollup *r)
+{
+	static const char *const gpu[] = { NULL, "idle", "busy" };
+	const struct dict *d = &f->src->dict;
+	const struct process *p = &d->process[dict_at(&d->by_process, w->process)];
+	uint32_t track = dict_track(d, r->track), holder = sample_rolled_holder(r->bytes);
+	struct sample_key k = sample_rolled_key(r->bytes);
+	uint32_t part = k.part && k.part <= HOST_PARTS ? k.part : 0;
+
+	cell_int(f->c, (int64_t)w->start_ns);
+	cell_int(f->c, (int64_t)(w->start_ns + (uint64_t)p->wall_offset_ns));
+	cell_ints(f->c, w->process, p->pid);
+	cell_maybe(f->c, track, (int64_t)d->track[track].track.stream);
+	cell_text(f->c, sample_state_word(k.state));
+	cell_maybe(f->c, r->name > 1, (int64_t)r->name - 1);
+	cell_int(f->c, r->name == SAMPLE_ROLLED_OTHER);
+	cell_text(f->c, part ? host_part_word[part - 1] : NULL);
+	cell_text(f->c, gpu[k.gpu]);
+	cell_int(f->c, k.holder);
+	cell_maybe(f->c, k.state == SAMPLE_GIL && holder, holder);
+	cell_text(f->c, k.state == SAMPLE_RUNNABLE && holder ? text_of(d, holder) : NULL);
+	cell_ints(f->c, (int64_t)r->count, (int64_t)r->total_ns);
+}
+
+static int add_window(void *arg, const struct window *w)
+{
+	struct fill_samples *f = arg;
+
+	for (uint32_t i = 0; i < w->rows && !f->c->err; i++)
+		add_rolled(f, w, &w->row[i]);
+	return f->c->err ? f->c->err : source_late(f->src);
+}
+
+int fill_sample_window(struct cells *c, struct sql_source *src, const struct small_ask *ask)
+{
+	struct store_filter f = { .kinds = 1u << EVENT_SAMPLE };
+	struct fill_samples fill = { c, src };
+
+	if (ask->from > ask->to || ask->to < 0)
+		return 0;
+	f.from_ns = ask->from > 0 ? (uint64_t)ask->from : 0;
+	f.to_ns = ask->to < INT64_MAX ? (uint64_t)ask->to + 1 : 0;
+	return store_each_window(src->st, &f, add_window, &fill);
 }
 
 static int add_stack(void *arg, const struct stack_row *r)

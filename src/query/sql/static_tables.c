@@ -283,6 +283,9 @@ static const struct small_def defs[] = {
 	  "stack INTEGER,blame TEXT,weight INTEGER,gc INTEGER,holder INTEGER,uncertain INTEGER,cut INTEGER,"
 	  "preempted_by TEXT",
 	  true, fill_sample },
+	{ "sample_window", "ts INTEGER,wall INTEGER,process INTEGER,pid INTEGER,tid INTEGER,state TEXT,"
+	  "stack INTEGER,other INTEGER,part TEXT,gpu TEXT,holder INTEGER,held_by INTEGER,preempted_by TEXT,"
+	  "count INTEGER,weight INTEGER", true, fill_sample_window },
 	{ "stack", "id INTEGER,depth INTEGER,frame INTEGER,kind TEXT,function TEXT,file TEXT,line INTEGER,"
 	  "user INTEGER,scanned INTEGER,inlined INTEGER", false, fill_stack },
 	{ "telemetry", "wall INTEGER,metric TEXT,device TEXT,labels TEXT,unit TEXT,value REAL", false, fill_telemetry },

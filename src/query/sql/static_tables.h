@@ -55,5 +55,6 @@ int fill_telemetry(struct cells *c, struct sql_source *src, const struct small_a
 int fill_step_record(struct cells *c, struct sql_source *src, const struct small_ask *ask);
 int fill_exchange(struct cells *c, struct sql_source *src, const struct small_ask *ask);
 int fill_sample(struct cells *c, struct sql_source *src, const struct small_ask *ask);
+int fill_sample_window(struct cells *c, struct sql_source *src, const struct small_ask *ask);
 int fill_stack(struct cells *c, struct sql_source *src, const struct small_ask *ask);
 int fill_summary(struct cells *c, struct sql_source *src, const struct small_ask *ask);

@@ -160,6 +160,13 @@ def said_of(text):
     return out
 
 
+def in_windows(place):
+    """Samples of the store, those of its windows, and those of them while the GPU was idle, and busy."""
+    ask = "select (select count(*) from sample) n, sum(count) rolled, sum(count*(gpu='idle')) idle, sum(count*(gpu='busy')) busy from sample_window"
+    said = json.loads(aon("sql", "--json", ask, place.store).stdout)
+    return dict(zip(said["columns"], said["rows"][0]))
+
+
 def run(kind, seed, healthy=False, enough=ENOUGH):
     """One program until there are so many samples of it."""
     case = Case(kind, seed, healthy)
@@ -176,7 +183,9 @@ def run(kind, seed, healthy=False, enough=ENOUGH):
             wait_for(lambda: d.session(case.proc.pid) is None)
             d.flush()
             d.stop()
-            return Verdict(case, place, samples)
+            v = Verdict(case, place, samples)
+            v.windows = in_windows(place)
+            return v
     finally:
         if group:
             group.end()

@@ -12,7 +12,7 @@ import time
 from aontest import *
 from samplekit import *
 
-LOAD = [("load", "/job/data.py", 42), ("read", "/usr/lib/python3/io.py", 7, PYTHON, 0), ("main", "/job/train.py", 9)]
+LOAD = [("load", "/job/data.py", 42), ("read", "/usr/lib/python3/io.py", 7, PYTHON, 0), ("load_batch", "/job/train.py", 9)]
 COPY = [("memcpy", "libc.so.6", 0, NATIVE, 0), ("step", "/job/train.py", 77)]
 
 
@@ -47,8 +47,8 @@ def stored():
                            sample(p.pid, tid, 0, blame=NO_BLAME, state=GIL, detail=4711)]))
             time.sleep(0.005)
         s.say(status(cpu_ns=5_000_000, taken=120, missed=3, reason="pid 7: not permitted"))
-        s.say(samples([sample(p.pid, 999999, a), sample(1, 1, a)]))
-        ok(wait_for(lambda: d.counter("samples") == 120), "120 samples are taken", d.counter("samples"))
+        s.say(samples([sample(p.pid, 999999, a), sample(1, 1, a), sample(p.pid, tid, a, state=GIL, detail=tid)]))
+        ok(wait_for(lambda: d.counter("samples") == 121), "121 samples are taken", d.counter("samples"))
         ok(wait_for(lambda: d.counter("samples_unknown") == 2), "those of strangers are not", d.counter("samples_unknown"))
         ok(d.counter("sample_stacks") == 2 and d.counter("samples_missed") == 3 and d.counter("sampler_cpu_ms") == 5,
            "stacks, misses and CPU are counted")
@@ -67,14 +67,15 @@ def stored():
         ok(wait_for(lambda: d.session(p.pid) is None), "the process ends")
         s.close()
         d.stop()
-        got = rows(place, "select state, stack, blame, detail, weight, tid, count(*) from sample group by 1,2 order by 1")
+        got = rows(place, "select state, stack, blame, detail, weight, tid, count(*) from sample group by 1,2 order by 1,2")
         ok(got == [["gil", "", "", "4711", "20408163", str(tid), "40"],
+                   ["gil", "1", "load (data.py:42)", str(tid), "20408163", str(tid), "1"],
                    ["io", "1", "load (data.py:42)", "17", "20408163", str(tid), "40"],
                    ["running", "2", "step (train.py:77)", "", "20408163", str(tid), "40"]], "SQL has the samples", got)
         got = rows(place, "select id, depth, frame, kind, function, file, line, user from stack order by 1,3")
         ok(got == [["1", "3", "0", "python", "load", "/job/data.py", "42", "1"],
                    ["1", "3", "1", "python", "read", "/usr/lib/python3/io.py", "7", "0"],
-                   ["1", "3", "2", "python", "main", "/job/train.py", "9", "1"],
+                   ["1", "3", "2", "python", "load_batch", "/job/train.py", "9", "1"],
                    ["2", "2", "0", "native", "memcpy", "libc.so.6", "", "0"],
                    ["2", "2", "1", "python", "step", "/job/train.py", "77", "1"]], "and the stacks", got)
         got = rows(place, f"select min(ts)>={first - 10_000}, max(ts)-min(ts)<60000000000 from sample")
@@ -82,8 +83,20 @@ def stored():
         got = rows(place, "select count(*) from event where kind='sample'") + rows(place, "select count(*) from window where kind='sample'") \
             + rows(place, "select count(*) from summary where kind='sample'")
         ok(got == [["0"]] * 3, "no event, window or sum is of a sample", got)
+        by = "process, tid, state, coalesce(stack, 0)"
+        raw = rows(place, f"select {by}, count(*), sum(weight) from sample group by 1,2,3,4 order by 1,2,3,4")
+        got = rows(place, f"select {by}, sum(count), sum(weight) from sample_window group by 1,2,3,4 order by 1,2,3,4")
+        ok(got == raw and len(raw) == 4, "the rollups of samples agree with them", (got, raw))
+        got = rows(place, "select other, gpu, part, holder, count(*) from sample_window group by 1,2,3,4")
+        parts = {r[2] for r in got}
+        ok("data" in parts and parts <= {"data", "rest", "outside"} and {(r[0], r[1], r[3]) for r in got} == {("0", "", "0")},
+           "by the part that a stack tells, without a GPU", got)
+        got = rows(place, "select held_by, count(*) from sample_window where state='gil' group by 1 order by 1")
+        ok(len(got) == 2 and got[0][0] == "" and got[1] == ["1", "1"], "a wait for the GIL has the stack of its holder", got)
+        got = rows(place, f"select sum(count) from sample_window where ts > {first + 10**12}") + rows(place, f"select sum(count) from sample_window where ts <= {first + 10**12}")
+        ok(got == [[""], ["121"]], "and at the time of their windows", got)
         acc = accounts(place.store)
-        ok(len(acc) == 1 and balanced(acc[0]) and acc[0]["emitted"] == e["emitted"] + 120, "the account adds up with them", (acc, e))
+        ok(len(acc) == 1 and balanced(acc[0]) and acc[0]["emitted"] == e["emitted"] + 121, "the account adds up with them", (acc, e))
         text = aon("report", place.store).stdout  # its first sentence may name the code
         ok("load" not in text[text.find("Where a step goes"):], "a report has no row of them", text)
         ok(check(place.store), "the store is sound", check_text(place.store))

@@ -84,6 +84,7 @@ COUNT(samples,             SUM, "samples of threads that were taken for the stor
 COUNT(samples_lost,        SUM, "samples that came and were not stored: shed by a budget or a tier, or no memory; in their process's account as budget")
 COUNT(samples_unknown,     SUM, "samples of threads that were not asked for, or are gone: dropped")
 COUNT(samples_missed,      SUM, "samples that aon-sample did not take: too late, or the thread could not be read")
+COUNT(samples_stack_other, SUM, "samples whose stack became (other) in the rollup of their window: above 64 rows of a process in a second")
 COUNT(sample_stacks,       SUM, "different stacks that aon-sample reported")
 COUNT(sample_names_other,  SUM, "times a function, file or line of a stack had no name left, and became (other): names of samples use a quarter of names_max")
 COUNT(sample_targets,      NOW, "threads that are sampled")

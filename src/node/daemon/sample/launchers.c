@@ -39,6 +39,22 @@ void launchers_track(struct launchers *l, uint32_t track, uint64_t tid)
 		x->tid = (uint32_t)tid;
 }
 
+uint32_t launchers_tid(const struct launchers *l, uint32_t track)
+{
+	for (uint32_t i = 0; i < l->n; i++)
+		if (l->at[i].track == track)
+			return l->at[i].tid;
+	return 0;
+}
+
+uint32_t launchers_track_of(const struct launchers *l, uint32_t tid)
+{
+	for (uint32_t i = 0; i < l->n; i++)
+		if (tid && l->at[i].tid == tid)
+			return l->at[i].track;
+	return 0;
+}
+
 /* The window that was under way is complete. */
 static void turn(struct launchers *l, uint64_t start_ns)
 {

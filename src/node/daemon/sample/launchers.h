@@ -49,6 +49,9 @@ struct launchers {
 
 /* A track of the process is a thread. */
 void launchers_track(struct launchers *l, uint32_t track, uint64_t tid);
+/* The thread of a track, as the process calls it; 0: it is none, or not known. And the track of one. */
+uint32_t launchers_tid(const struct launchers *l, uint32_t track);
+uint32_t launchers_track_of(const struct launchers *l, uint32_t tid);
 void launchers_window(struct launchers *l, const struct window *w);
 
 /* A step has ended. */

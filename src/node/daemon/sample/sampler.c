@@ -18,6 +18,7 @@
 #include "daemon/core/aond.h"
 #include "daemon/core/count.h"
 #include "model/event.h"
+#include "names/part.h"
 #include "store/store.h"
 
 #define READS       16u             /* messages in one turn of the loop */
@@ -82,6 +83,27 @@ static uint32_t blame_of(const struct swire_frame *f, size_t n)
 	return 0;
 }
 
+/* The part of a step that its frames tell, as readers of raw samples find it (insight/samples). */
+static enum host_part part_of(const struct parts *parts, const struct swire_frame *f, size_t n)
+{
+	char name[SWIRE_TEXT + 1], file[SWIRE_TEXT + 1];
+	enum host_part part = HOST_PARTS;
+
+	for (size_t i = 0; i < n && part == HOST_PARTS; i++) {
+		memcpy(name, f[i].name, f[i].name_len);
+		name[f[i].name_len] = '\0';
+		memcpy(file, f[i].file, f[i].file_len);
+		file[f[i].file_len] = '\0';
+		if (!strcmp(name, "<module>")) /* an import */
+			continue;
+		if (f[i].kind == FRAME_PYTHON)
+			part = parts_frame(parts, file, name);
+		if (part == HOST_PARTS && f[i].flags & FRAME_USER)
+			part = parts_function(parts, name);
+	}
+	return part;
+}
+
 static int on_stack(void *arg, uint32_t id, const struct swire_frame *f, size_t n)
 {
 	struct sampler *s = arg;
@@ -105,6 +127,7 @@ static int on_stack(void *arg, uint32_t id, const struct swire_frame *f, size_t 
 	}
 	x.text = blame_id(s, &f[x.blame]);
 	store_stack(s->aond->plant.store, frame, (uint32_t)n, &x.id);
+	plant_stack(&s->aond->plant, x.id, part_of(s->aond->plant.means.parts, f, n));
 	s->stack[s->stacks++] = x;
 	s->aond->plant.dirty = true;
 	count_add(COUNT_sample_stacks, 1);

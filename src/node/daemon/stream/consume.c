@@ -20,23 +20,31 @@
 #define BIT(KIND) (1u << EVENT_##KIND)
 #define ALL       (~BIT(SAMPLE)) /* they come in batches of their own, and are no work */
 
+/* Rows of samples of a window, and as many of the rest: more than a thread at 49 Hz makes. */
+#define SAMPLES_ROWS 64u
+
 _Static_assert(EVENT_MAX <= 32, "a set of kinds is 32 bits");
 
 void stream_hand_window(void *arg, const struct window *w)
 {
 	struct stream *s = arg;
+	struct window all = *w, work;
+	uint64_t other;
 	struct item *it;
 
-	launchers_window(&s->launchers, w);
+	work = all; /* without samples */
+	work.rows = roll_top(&all, SAMPLES_ROWS, &other);
+	count_add(COUNT_samples_stack_other, other);
+	launchers_window(&s->launchers, &work);
 	if (s->learn)
 		learn_settle(s->learn, false);
 	if (s->plant->judge)
-		judge_window(s->plant->judge, w);
-	it = item_window(w);
+		judge_window(s->plant->judge, &work);
+	it = item_window(&all);
 	if (s->watcher)
-		watcher_window(s->watcher, w);
+		watcher_window(s->watcher, &work);
 	if (s->plant->broker && s->plant->broker->first)
-		broker_window(s->plant->broker, &s->proc, w);
+		broker_window(s->plant->broker, &s->proc, &work);
 	if (it && s->plant->disk < SHED_ALL && !queue_offer(s->plant->queue, it, QUEUE_REST)) {
 		s->plant->dirty = true;
 		count_add(COUNT_windows, 1);
@@ -239,7 +247,7 @@ static void store_samples(struct stream *s, struct event *ev, size_t n)
 	bool off = s->proc.tier < TIER_FLIGHT || s->plant->shed || s->sums_only || s->plant->disk;
 
 	if (!off && !s->samples)
-		s->samples = malloc(STREAM_SAMPLES * sizeof(*s->samples));
+		s->samples = malloc(SAMPLES_ROOM * sizeof(*s->samples));
 	if (off || !s->samples) {
 		count_out(s, ev, n, AON_LOSS_BUDGET);
 		count_add(COUNT_samples_lost, n);
@@ -247,10 +255,51 @@ static void store_samples(struct stream *s, struct event *ev, size_t n)
 	}
 	count_add(COUNT_samples, n);
 	for (size_t i = 0; i < n; i++) {
-		if (s->samples_n == STREAM_SAMPLES)
+		if (s->samples_n == SAMPLES_ROOM)
 			stream_ripe_samples(s, UINT64_MAX);
 		s->samples[s->samples_n++] = ev[i];
 		s->samples_top = s->samples_n > s->samples_top ? s->samples_n : s->samples_top;
+	}
+}
+
+static bool has_samples(const struct stream *s)
+{
+	return s->samples;
+}
+
+/* GRAPH is of a device when it is the graph itself, and of a thread when it is its launch. */
+static bool is_work(const struct stream *s, const struct event *e)
+{
+	return 1u << e->kind & (BIT(KERNEL) | BIT(COPY) | BIT(MEMSET)) ||
+	       (e->kind == EVENT_GRAPH && !launchers_tid(&s->launchers, e->track));
+}
+
+/* HOST_PARTS: none. */
+static enum host_part range_part(const struct stream *s, const struct event *e)
+{
+	const struct step_names *n = &s->plant->means.means;
+	uint8_t part = e->name < n->n ? n->of[e->name].part : 0;
+
+	if (e->kind == EVENT_OP)
+		return e->a & 1 ? HOST_PART_BACKWARD : HOST_PARTS;
+	if (!part)
+		return e->kind == EVENT_MODULE ? HOST_PART_FORWARD : HOST_PARTS;
+	return (enum host_part)(part - 1);
+}
+
+static void give_places(struct stream *s, struct event *ev, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		const struct event *e = &ev[i];
+		uint64_t end = e->start_ns + e->dur_ns;
+
+		if (is_work(s, e))
+			places_work(&s->places, e->start_ns, end);
+		else if (1u << e->kind & (BIT(RANGE) | BIT(MODULE) | BIT(OP)))
+			places_range(&s->places, e->track, e->start_ns, end, range_part(s, e));
+		else if (e->kind == EVENT_STEP && s->cost.track == e->track + 1 &&
+			 !(e->flags & EVENT_OPEN))
+			places_step(&s->places, e->start_ns, end);
 	}
 }
 
@@ -277,6 +326,9 @@ static const struct consumer consumers[] = {
 	{ "graphs",       BIT(GRAPH) | BIT(KERNEL) | BIT(COPY) | BIT(MEMSET),
 	                             NULL,       expand_graphs },
 	{ "store",        ALL,       NULL,       store_events },
+	{ "places",       BIT(KERNEL) | BIT(GRAPH) | BIT(COPY) | BIT(MEMSET) | BIT(RANGE) |
+			  BIT(MODULE) | BIT(OP) | BIT(STEP),
+	                             has_samples, give_places },
 	{ "samples",      BIT(SAMPLE), NULL,     store_samples },
 	/* clang-format on */
 };

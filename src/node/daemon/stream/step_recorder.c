@@ -10,19 +10,24 @@
 #include "daemon/core/count.h"
 #include "daemon/stream/stream.h"
 #include "names/class.h"
+#include "names/part.h"
 #include "names/step_names.h"
 
 /* --- what names mean --- */
 
 int recorder_names_init(struct recorder_names *n, uint32_t max)
 {
+	int err;
+
 	*n = (struct recorder_names){ .max = max };
-	return names_new(&n->names, NULL);
+	err = names_new(&n->names, NULL);
+	return err ? err : parts_new(&n->parts);
 }
 
 void recorder_names_fini(struct recorder_names *n)
 {
 	names_free(n->names);
+	parts_free(n->parts);
 	free(n->means.of);
 }
 
@@ -32,12 +37,15 @@ void recorder_name(struct recorder_names *n, uint32_t id, const char *text)
 				   .op = STEP_NO_OP,
 				   .peer = STEP_NO_PEER };
 	size_t room = n->means.n;
+	enum host_part part;
 
 	if (id > n->max || vec_room(&n->means.of, &room, (size_t)id + 1, sizeof(none)) < 0)
 		return;
 	while (n->means.n < room)
 		n->means.of[n->means.n++] = none;
 	n->means.of[id] = means_of_text(n->names, text);
+	part = parts_range(n->parts, text);
+	n->means.of[id].part = part < HOST_PARTS ? (uint8_t)(part + 1) : 0;
 }
 
 /* --- who it is --- */

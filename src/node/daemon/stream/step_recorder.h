@@ -8,6 +8,7 @@
 #include "agg/stepper.h"
 
 struct names;
+struct parts;
 struct stream;
 
 #define RECORDER_LATE_NS 1000000000ull /* CUPTI's buffers are flushed within it */
@@ -15,7 +16,8 @@ struct stream;
 /* The meaning of the store's names, for all processes; names_max of them at most. */
 struct recorder_names {
 	struct step_names means;
-	struct names *names; /* owned */
+	struct names *names; /* these two owned */
+	struct parts *parts;
 	uint32_t max;
 };
 

@@ -16,7 +16,6 @@
 #include "daemon/stream/shape_learner.h"
 #include "daemon/stream/stream_priv.h"
 #include "daemon/stream/texts.h"
-#include "model/sample_most.h"
 #include "store/blob.h"
 #include "store/store.h"
 #include "theory/gpu.h"
@@ -26,8 +25,6 @@
 #define RUN_EVENTS  (AON_CHUNK_BYTES_MAX / AON_UNIT)
 #define PASSES      8           /* over one pool before others have their turn */
 #define SPARE_BYTES (64u << 10) /* of buf, kept when idle */
-
-#define SAMPLES_NS 120000000000ull /* for which a sample waits at most */
 
 /* --- what streams share --- */
 
@@ -53,6 +50,7 @@ void plant_fini(struct plant *pl)
 	judge_free(pl->judge);
 	texts_free(pl->texts);
 	recorder_names_fini(&pl->means);
+	free(pl->stack_part);
 	free(pl->ev);
 	free(pl->run);
 	munmap(pl->buf, BUF_BYTES);
@@ -257,6 +255,7 @@ void stream_free(struct stream *s)
 	stepper_free(s->stepper);
 	blob_enc_free(s->enc);
 	free(s->samples);
+	places_fini(&s->places);
 	graphs_free(s->graphs);
 	roll_free(s->roll);
 	understand_free(s->understand);
@@ -286,37 +285,6 @@ void stream_flush(struct stream *s)
 	s->tally.lost[AON_LOSS_QUEUE_FULL] += b.records;
 	count_add(COUNT_batches_dropped, 1);
 	blob_fini(&b);
-}
-
-void stream_ripe_samples(struct stream *s, uint64_t now_ns)
-{
-	size_t n = s->samples_n;
-
-	if (!n || (n < STREAM_SAMPLES && now_ns < s->samples[0].start_ns + SAMPLES_NS))
-		return;
-	s->samples_n = 0;
-	stream_encode(s, s->samples, n);
-}
-
-void stream_preempted(struct stream *s, uint64_t from_ns, uint32_t name)
-{
-	for (uint32_t i = 0; i < s->samples_n; i++) {
-		struct event *e = &s->samples[i];
-
-		if (e->start_ns >= from_ns && sample_state(e->b) == SAMPLE_RUNNABLE &&
-		    !sample_detail(e->b))
-			e->b = sample_b(SAMPLE_RUNNABLE, sample_flags(e->b), name);
-	}
-}
-
-void stream_now(const struct stream *s, uint64_t now_ns, struct sample_most *out)
-{
-	for (uint32_t i = 0; i < s->samples_top; i++) {
-		const struct event *e = &s->samples[i];
-
-		if (e->start_ns + SAMPLE_NOW_NS > now_ns)
-			sample_most_add(out, e->start_ns, e->dur_ns, e->name, e->b);
-	}
 }
 
 void stream_samples(struct stream *s, struct event *ev, const uint32_t *tid, size_t n)
@@ -401,6 +369,8 @@ void stream_stepless(struct stream *s, uint64_t now_ns)
 
 void stream_windows(struct stream *s, uint64_t before_ns)
 {
+	stream_roll_samples(s, before_ns == UINT64_MAX ? before_ns
+						       : before_ns - before_ns % WINDOW_NS);
 	roll_close(s->roll, before_ns, stream_hand_window, s);
 	s->fresh = false;
 }
@@ -417,9 +387,9 @@ void stream_finish(struct stream *s, uint64_t end_ns)
 
 	while ((n = understand_close(s->understand, end_ns, pl->ev, RUN_EVENTS, s->tally.lost)))
 		stream_take(s, pl->ev, n);
+	stream_windows(s, UINT64_MAX);
 	stream_ripe_samples(s, UINT64_MAX);
 	stream_flush(s);
-	stream_windows(s, UINT64_MAX);
 	stream_steps(s, UINT64_MAX);
 	s->changed = true;
 }

@@ -14,6 +14,7 @@
 #include "agg/clock.h"
 #include "agg/weigh.h"
 #include "daemon/sample/launchers.h"
+#include "daemon/sample/place.h"
 #include "daemon/stream/gauge.h"
 #include "daemon/alarm/alarm.h"
 #include "daemon/budget/cost.h"
@@ -50,9 +51,11 @@ struct plant {
 	struct judge *judge;         /* owned; NULL: kernels are not judged */
 	struct texts *texts;         /* owned; NULL until a process sends one */
 	struct recorder_names means; /* owned */
-	struct gpus gpus;            /* and has */
-	struct node_ident node;      /* what this node is */
-	struct gauges gauges;        /* what its devices measure now */
+	uint8_t *stack_part;         /* owned: by stack, the part of a step that it tells + 1 */
+	size_t stack_parts;
+	struct gpus gpus;       /* and has */
+	struct node_ident node; /* what this node is */
+	struct gauges gauges;   /* what its devices measure now */
 };
 
 int plant_init(struct plant *pl, struct queue *q, struct store *st, uint32_t names_max);
@@ -77,7 +80,9 @@ struct stream {
 	struct blob_enc *enc;
 	struct event *samples; /* owned: samples that wait until there are many; NULL: none ever */
 	uint32_t samples_n;    /* those that wait; behind them, up to samples_top, stored ones */
+	uint32_t samples_rolled; /* the first of them: those that are in their windows */
 	uint32_t samples_top;
+	struct places places; /* what it did in the last seconds: while there are samples */
 	struct launchers launchers;
 	struct stepper *stepper; /* owned */
 	struct gauge_said said;  /* of devices, in records */
@@ -118,14 +123,16 @@ void stream_flush(struct stream *s);
 /* Samples of its threads: events of kind SAMPLE without a track; tid[i] is the thread of each, as the
  * process itself calls it. */
 void stream_samples(struct stream *s, struct event *ev, const uint32_t *tid, size_t n);
-/* Encodes samples with the other events if there are many, or some are old; UINT64_MAX: all. Before
- * stream_flush(). */
+/* Encodes samples with the other events if there are many, or some are old; UINT64_MAX: all. Behind
+ * stream_windows(), before stream_flush(). */
 void stream_ripe_samples(struct stream *s, uint64_t now_ns);
 /* Of samples from then on that wait and had no CPU: the name of the process that had it. */
 void stream_preempted(struct stream *s, uint64_t from_ns, uint32_t name);
 /* The samples of the last seconds, stored or not. */
 struct sample_most;
 void stream_now(const struct stream *s, uint64_t now_ns, struct sample_most *out);
+/* A stack of the store, whose frames tell that part of a step. */
+void plant_stack(struct plant *pl, uint32_t stack, enum host_part part);
 /* Closes the windows that ended before. */
 void stream_windows(struct stream *s, uint64_t before_ns);
 /* Makes the records of steps that ended before. */
