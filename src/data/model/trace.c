@@ -395,6 +395,7 @@ void trace_free(struct trace *t)
 		free(t->file[i].path);
 	free(t->file);
 	free(t->process);
+	free(t->rolled);
 	free(t->device);
 	free(t->track);
 	free(t->name);

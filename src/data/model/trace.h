@@ -85,6 +85,14 @@ struct trace_stack {
 	uint32_t n;
 };
 
+/* Samples of a thread that are no events of the trace, as windows have them; see sample.h. */
+struct trace_rolled {
+	uint32_t track, stack, holder; /* of the trace; holder: a stack, or of RUNNABLE a name */
+	uint32_t key;                  /* sample_key() */
+	uint64_t count;
+	double ns, ns2; /* what they stand for; the sum of squares */
+};
+
 struct trace_text {
 	const char *s; /* owned by the trace, NUL-terminated, not cleaned for terminals */
 	uint32_t len;
@@ -128,10 +136,12 @@ struct trace {
 	struct trace_comm *comm;
 	struct trace_stack *stack; /* the first is empty: 0 is "none" */
 	struct stack_frame *frame; /* of all stacks; its ids are names of the trace */
+	struct trace_rolled *rolled;
 	struct event *event;  /* sorted by (track, start, longest first) once trace_seal() ran */
 	uint32_t *event_comm; /* NULL, or an index + 1 into comm[] for each event */
 	size_t *track_first;  /* sealed: tracks + 1 offsets into event[] */
-	size_t files, processes, devices, tracks, names, geos, comms, stacks, frames, events;
+	size_t files, processes, devices, tracks, names, geos, comms, stacks, frames, rolleds,
+		events;
 	uint64_t names_over;     /* how often a name came after TRACE_NAMES_MAX others */
 	struct trace_priv *priv; /* of model/trace.c: capacities, hash tables, the text's arena */
 };

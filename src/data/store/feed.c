@@ -64,6 +64,7 @@ int store_feed_open(struct store_feed **out, struct trace *t, struct store *st, 
 	f->s.part.kinds = f->s.part.kinds ? f->s.part.kinds : ~0u; /* with samples */
 	f->st = st;
 	err = from_rows(&f->s, st);
+	err = err ? err : from_rolled(&f->s, st);
 	err = err ? err : walk(f, EVENT_STEP);
 	if (err < 0)
 		store_feed_close(f);

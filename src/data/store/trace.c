@@ -166,6 +166,7 @@ static int on_process(void *arg, const struct process *p)
 		return err;
 	s->t->process[id].pid = p->pid;
 	s->t->process[id].parent = p->parent;
+	s->overwritten |= p->account.overwritten != 0;
 	err = trace_name(s->t, p->comm, strlen(p->comm), &s->t->process[id].name);
 	err = err ? err
 		  : vec_room0(&s->owner, &s->owners, s->t->processes - s->first_process,
@@ -390,6 +391,7 @@ int store_trace_part(struct trace *t, struct store *st, const char *path,
 		s.part = *part;
 	s.part.kinds = s.part.kinds ? s.part.kinds : ~0u; /* with samples */
 	err = from_rows(&s, st);
+	err = err ? err : from_rolled(&s, st);
 	err = err ? err : store_each_events(st, &s.part, EVENT_COLS_ALL, from_events, &s);
 	from_fini(&s);
 	return err;

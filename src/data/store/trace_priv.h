@@ -26,6 +26,7 @@ struct from_store {
 	store_trace_fn *go_on; /* NULL: not called */
 	store_work_fn *work;   /* of store_trace_work() */
 	store_step_fn *step;
+	bool overwritten;      /* events of some processes are gone */
 	bool parted;           /* of store_feed: only what trace_stretch() takes */
 	uint64_t lo_ns, hi_ns; /* starts that are reported now, or the stretch */
 	void *arg;
@@ -45,6 +46,7 @@ static inline uint32_t ids_get(const struct ids *x, uint32_t id, uint32_t or_els
 
 int from_rows(struct from_store *s, struct store *st); /* all but the events */
 int from_events(void *from_store, uint32_t process, const struct event_columns *c);
+int from_rolled(struct from_store *s, struct store *st); /* rolled.c: samples that are gone */
 void from_fini(struct from_store *s);
 /* Whether a counter describes a device, and is not an event of the trace. `name` is the store's. */
 bool from_is_size(const struct from_store *s, uint32_t track, uint32_t kind, uint32_t name);

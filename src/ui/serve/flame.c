@@ -147,10 +147,14 @@ static int add_row(struct flame *f, const struct trace *t, const struct sample_r
 
 int flame_samples(struct flame *f, const struct insight *in, const struct samples_want *w)
 {
+	struct sample_row row;
 	int err = 0;
 
 	for (size_t i = 0; i < in->samples.rows && !err; i++)
 		if (samples_wanted(&in->samples.row[i], w))
 			err = add_row(f, in->t, &in->samples.row[i]);
+	for (size_t i = 0; i < in->t->rolleds && !err; i++)
+		if (samples_rolled(in->t, &in->t->rolled[i], &row) && samples_wanted(&row, w))
+			err = add_row(f, in->t, &row);
 	return err;
 }

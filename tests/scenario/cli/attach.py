@@ -15,6 +15,7 @@ import time
 import aonschema
 from aontest import BUILD, Place, done, find, ok, skip, skip_all
 from clitest import Terminal, aon, env_for
+from servetest import Server
 
 OTLP = pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "aon" / "otlp"
 PROGRAM = """
@@ -187,12 +188,31 @@ def stored(place):
     ok(r.returncode == 3 and b"holds no samples" in r.stderr, "a store without samples says so: exit 3", r)
 
 
+def rolled(place):
+    """The stores that tests/unit/data/test_rolled.c makes, with all their samples and with a part of them overwritten: windows have those."""
+    said, tree = [], []
+    for gone in (0, 5, 13):
+        db = place.path / f"rolled{gone}.db"
+        subprocess.run([BUILD / "tests" / "unit" / "test_rolled", str(db), str(gone)], check=True)
+        n = aon(place, "sql", "--json", "select count(*) n from sample", db).stdout
+        left = json.loads(n)["rows"][0][0]
+        ok((left == 0) == (gone == 13) and (left < 1164) == (gone > 0), f"{left} samples are not overwritten")
+        report = json.loads(aon(place, "report", db, "--by", "stack", "--all", "--json").stdout)
+        said.append([(s["state"], s["samples"], round(s["share"], 6)) for p in report["processes"] for s in p["states"]])
+        with Server(place, db) as s:
+            a = s.get(f"run/{s.run()}/stacks?weight=samples")
+            tree.append((a["samples"], sorted((a["names"][i], n[2], n[3]) for i, n in enumerate(a["nodes"]))))
+    ok(said[0] and said[0] == said[1] == said[2], "the report counts them from windows as from events", said)
+    ok(tree[0][0] == 1164 and tree[0] == tree[1] == tree[2], "and so does the flame graph", tree)
+
+
 try:
     find("aon-sample")
 except FileNotFoundError:
     skip_all("aon-sample was not built")
 with Place() as here:
     stored(here)
+    rolled(here)
     refused(here)
     strange(here)
     named(here)

@@ -307,6 +307,43 @@ int insight_samples_end(struct insight *in)
 	return add_those(in, true);
 }
 
+/* --- those whose events are gone --- */
+
+bool samples_rolled(const struct trace *t, const struct trace_rolled *r, struct sample_row *out)
+{
+	struct sample_key k = sample_rolled_key(r->key);
+
+	*out = (struct sample_row){ .process = t->track[r->track].process,
+				    .track = r->track,
+				    .stack = r->stack,
+				    .holder = r->holder,
+				    .state = (uint8_t)k.state,
+				    .flags = k.holder ? SAMPLE_HOLDER : 0,
+				    .part = k.part && k.part <= HOST_PARTS ? (uint8_t)(k.part - 1)
+									   : HOST_PARTS,
+				    .gap = k.gpu == SAMPLE_GPU_IDLE ? IDLE_OTHER + 1 : 0,
+				    .count = r->count,
+				    .ns = r->ns,
+				    .ns2 = r->ns2 };
+	return !k.holder;
+}
+
+int samples_add_rolled(struct insight *in)
+{
+	struct samples *to = &in->samples;
+	struct sample_row row;
+
+	for (size_t i = 0; i < in->t->rolleds; i++) {
+		to->count += in->t->rolled[i].count;
+		if (!samples_rolled(in->t, &in->t->rolled[i], &row))
+			continue;
+		if (vec_more(&to->row, to->rows, sizeof(*to->row)) < 0)
+			return -ENOMEM;
+		to->row[to->rows++] = row;
+	}
+	return 0;
+}
+
 void samples_state_free(struct state_samples *x)
 {
 	parts_free(x->parts);

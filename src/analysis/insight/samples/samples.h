@@ -121,6 +121,13 @@ bool samples_worker(const struct insight *in, uint32_t process, struct sample_wo
 /* Does a thread that waits in this stack wait for a worker? */
 bool samples_waits_for_worker(const struct insight *in, uint32_t stack);
 
+/* Adds the samples whose events are gone: where a whole store is asked for, and not what its gaps and steps
+ * were. Their gaps have no cause but IDLE_OTHER, which stands for an idle GPU. -ENOMEM. */
+int samples_add_rolled(struct insight *in);
+/* One of them. False: of a thread that is sampled as a holder of the GIL alone. */
+struct trace_rolled;
+bool samples_rolled(const struct trace *t, const struct trace_rolled *r, struct sample_row *out);
+
 /* Whether a row is among what is asked for. */
 bool samples_wanted(const struct sample_row *r, const struct samples_want *w);
 

@@ -226,6 +226,7 @@ static int understand(struct by_stack *r)
 	int err = trace_new(&r->t);
 
 	err = err ? err : read_stretches(r->t, r->st, r->path, &so, &r->in);
+	err = err ? err : samples_add_rolled(r->in);
 	if (err < 0)
 		return cli_say(CLI_FAIL, "%s: cannot be read on: %s", r->path, strerror(-err));
 	if (!r->in->samples.count)
