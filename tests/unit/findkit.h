@@ -83,6 +83,17 @@ static inline bool has_room(const struct insight *in, const struct finding *f)
 	return true;
 }
 
+/* Sure is what the account and the replay agree on within a third; what calls say holds by itself. */
+static inline bool is_earned(const struct finding *f)
+{
+	double cost = (double)f->cost_ns, gain = (double)f->gain_hi_ns;
+
+	if (f->sure != SURE_HIGH || !f->replayed || f->family == FAMILY_CAPTURE ||
+	    f->family == FAMILY_WARM_UP || f->family == FAMILY_COMPILING)
+		return true;
+	return gain > cost ? gain - cost <= gain / 3 + 1 : cost - gain <= cost / 3 + 1;
+}
+
 static inline bool in_bounds(const struct findings *fs, const struct insight *in)
 {
 	if (!agrees(fs))
@@ -93,7 +104,7 @@ static inline bool in_bounds(const struct findings *fs, const struct insight *in
 		if (f->cost_ns > f->on->account.base_ns || f->share < 0 || f->share > 1 ||
 		    f->gain_lo_ns > f->gain_hi_ns || f->gain_hi_ns > f->on->account.base_ns ||
 		    f->facts < 2 || !*f->title || !*f->seen[0] || !*f->action || !*f->expect ||
-		    !f->steps || !is_promise(f) || !has_room(in, f) ||
+		    !f->steps || !is_promise(f) || !has_room(in, f) || !is_earned(f) ||
 		    (!i && family_costs(f->family) && f->family != FAMILY_STOPPED &&
 		     f->share < 0.01))
 			return false;

@@ -155,8 +155,41 @@ static void check_experts(void)
 	}
 }
 
+/* Of one rank it is not known how long its collectives should take: that is not "0 %". */
+static void check_unknown(void)
+{
+	struct trace *t =
+		kit_trace("kernel 0 7 0 500 1 gemm;kernel 0 8 500 500 2 ncclDevKernel_AllReduce");
+	struct findings *fs;
+	struct insight *in;
+	bool small = false;
+
+	scale(t, 20, 1000);
+	fs = look(t, &in);
+	for (size_t i = 0; i < fs->n; i++)
+		small |= strstr(fs->f[i].ruled_out, family_table[FAMILY_SLOW_LINKS].looked) != NULL;
+	T_OK(fs->n && !fs->checked[FAMILY_SLOW_LINKS].could && !small,
+	     "what cannot be known of one rank is not called small");
+	done(fs, in, t);
+}
+
+/* Of a long path the middle goes. */
+static void check_cut(void)
+{
+	char out[NAME_LEN];
+
+	finding_name(
+		"/home/me/a/very/long/path/of/some/folders/and/more/of/them/models/train.py(12): "
+		"log_metrics",
+		out);
+	T_OK(!strcmp(out, "models/train.py(12): log_metrics"),
+	     "file, line and function of a long path stay: %s", out);
+}
+
 int main(void)
 {
+	check_unknown();
+	check_cut();
 	check_loaders();
 	check_mixture();
 	check_compiled();
