@@ -14,7 +14,7 @@ from aontest import Place, data, done, find, ok, skip
 # The least that the engine reaches. Raise a floor when it does better; never lower one.
 RIGHT = 57  # of the traces
 SURE = 0.95  # of those said with confidence high
-SIM = 23  # of 30 simulated jobs
+SIM = 29  # of 30 simulated jobs
 
 # Sentences that cannot be true, by kind, that the engine still says. A number may only fall; a kind
 # that is not here must not occur.

@@ -173,6 +173,24 @@ static void check_unknown(void)
 	done(fs, in, t);
 }
 
+/* Kernels of no known class, and a job of several ranks without communication, are told. */
+static void check_unclassified(void)
+{
+	struct trace *t = kit_trace("kernel 0 7 0 700 1 gemm;kernel 0 7 700 300 2 qqq_zzz");
+	struct findings *fs;
+	struct insight *in;
+
+	scale(t, 20, 1000);
+	t->file[0].world = 8;
+	fs = look(t, &in);
+	T_OK(fs->n && fs->f[0].family == FAMILY_SATURATED && fs->f[0].sure < SURE_HIGH &&
+		     strstr(fs->f[0].seen[2],
+			    "30 % of it is in kernels of no known kind, such as qqq") &&
+		     strstr(fs->f[0].seen[3], "8 ranks, and no communication"),
+	     "what classes do not tell is said: %s; %s", fs->f[0].seen[2], fs->f[0].seen[3]);
+	done(fs, in, t);
+}
+
 /* Of a long path the middle goes. */
 static void check_cut(void)
 {
@@ -190,6 +208,7 @@ int main(void)
 {
 	check_unknown();
 	check_cut();
+	check_unclassified();
 	check_loaders();
 	check_mixture();
 	check_compiled();

@@ -223,6 +223,41 @@ static void say_worst(const struct insight *in, struct finding *f)
 		      FACT_N("worst_lost_ns", roof_lost_ns(top)));
 }
 
+#define OTHER_MOST 0.1 /* of the kernels' time: beyond it their classes tell little */
+
+/* The longest kernel of no known class. */
+static const char *unknown_kernel(const struct insight *in, const struct finding *f)
+{
+	const struct insight_table *tab = &in->roll[ROLL_KERNEL];
+	const struct insight_row *top = NULL;
+
+	for (size_t i = 0; i < tab->rows; i++)
+		if (tab->row[i].file == in->t->device[f->on->device].file &&
+		    tab->row[i].class == CLASS_OTHER &&
+		    (!top || tab->row[i].total_ns > top->total_ns))
+			top = &tab->row[i];
+	return top ? trace_text(in->t, top->name) : "?";
+}
+
+/* What the classes of the kernels do not tell. */
+static void say_unclassified(const struct insight *in, struct finding *f, uint64_t all)
+{
+	const struct insight_device *d = f->on;
+	int32_t world = in->t->file[in->t->device[d->device].file].world;
+
+	if (ratio(d->class[CLASS_OTHER].ns, all) > OTHER_MOST) {
+		f->most = SURE_MEDIUM;
+		finding_seen(f, "%s %% of it is in kernels of no known kind, such as %s",
+			     P(ratio(d->class[CLASS_OTHER].ns, all)),
+			     finding_name(unknown_kernel(in, f), (char[NAME_LEN]){ 0 }));
+	}
+	if (world > 1 && !d->class[CLASS_COMM].count) {
+		f->most = SURE_MEDIUM;
+		finding_seen(f, "the job has %d ranks, and no communication is in this trace",
+			     world);
+	}
+}
+
 static bool saturated_fill(const struct insight *in, struct finding *f)
 {
 	const struct insight_device *d = f->on;
@@ -244,6 +279,7 @@ static bool saturated_fill(const struct insight *in, struct finding *f)
 		     P(ratio(idle, d->account.base_ns)));
 	finding_seen(f, "mostly %s: %s %% of the kernels' time, %s kernels", class_people[top],
 		     P(ratio(d->class[top].ns, all)), N(d->class[top].count));
+	say_unclassified(in, f, all);
 	say_limits(in, f);
 	say_worst(in, f);
 	finding_facts(f, FACT_N("compute_ns", f->cost_ns), FACT_N("idle_ns", idle),
