@@ -6,6 +6,7 @@
 #include "insight/insight.h"
 #include "insight/live/account_host.h"
 #include "insight/live/answer.h"
+#include "insight/live/find_live.h"
 #include "t.h"
 #include "tracekit.h"
 
@@ -57,8 +58,10 @@ static const char stacks[] =
 	"stack norms@/home/me/norms.py:5! main@/home/me/train.py:22!;"
 	"stack ~xla::Wait@libjax.so:0 norms@/home/me/norms.py:6! main@/home/me/train.py:22!;"
 	"stack clip@/home/me/fit.py:30! fit@/home/me/fit.py:5! main@/home/me/train.py:21!;"
+	/* 28 a line of the main loop */
 	"stack enqueue_copy@/v/site-packages/pyopencl/__init__.py:9 upload@/home/me/cl.py:7! "
-	"main@/home/me/train.py:23!;";
+	"main@/home/me/train.py:23!;"
+	"stack <module>@/home/me/train.py:24!;";
 
 static char text[1 << 20];
 
@@ -583,6 +586,82 @@ static void try_gaps(const struct gaps *g)
 	trace_free(t);
 }
 
+/* A line of the main loop calls compiled code, whose threads then have the CPUs: it computes. A function of
+ * the program is charged with what it calls. */
+static uint64_t own_code(unsigned stack, const char *taker)
+{
+	size_t n = (size_t)snprintf(text, sizeof(text), "%s", stacks);
+	struct insight *in;
+	struct trace *t;
+	uint32_t name;
+	uint64_t ns;
+
+	for (unsigned long i = 0; i < 100; i++) {
+		n += (size_t)sprintf(text + n, "step 101 %lu %lu %lu;", (1000 + i * 100) * MS,
+				     100 * MS, i + 1);
+		for (unsigned k = 0; k < 5; k++)
+			n += (size_t)sprintf(text + n, "at 101 %lu %lu %u %u;",
+					     (1010 + i * 100 + 20 * k) * MS, 20 * MS,
+					     k < 3 ? SAMPLE_RUNNABLE : R, stack);
+	}
+	t = kit_trace(text);
+	if (trace_name(t, taker, strlen(taker), &name) < 0)
+		abort();
+	for (size_t i = 0; i < t->events; i++)
+		if (t->event[i].kind == EVENT_SAMPLE &&
+		    sample_state(t->event[i].b) == SAMPLE_RUNNABLE)
+			t->event[i].b = sample_b(SAMPLE_RUNNABLE, 0, name);
+	if (insight_new(&in, t) < 0)
+		abort();
+	ns = account_step_ns(&in->hosts.v[0].on.account) *
+	     in->hosts.v[0].on.account.ns[ACCOUNT_CODE] / in->hosts.v[0].on.account.base_ns;
+	insight_free(in);
+	trace_free(t);
+	return ns / MS;
+}
+
+/* Two ranks of 100 steps of 100 ms. The first waits for 40 ms for the second, of whose samples so many
+ * more are its own code. */
+static uint64_t straggler(unsigned more)
+{
+	size_t n = (size_t)snprintf(text, sizeof(text), "%s", stacks);
+	struct insight *in;
+	struct trace *t;
+	uint64_t ns;
+
+	for (unsigned rank = 0; rank < 2; rank++) {
+		n += (size_t)sprintf(text + n, "%s", rank ? "file 1;" : "");
+		for (unsigned long i = 0; i < 100; i++) {
+			unsigned long at = (1000 + i * 100) * MS;
+
+			n += (size_t)sprintf(text + n, "step %u %lu %lu %lu;", 101 + rank, at,
+					     100 * MS, i + 1);
+			for (unsigned k = 0; k < 5; k++)
+				n += (size_t)sprintf(text + n, "at %u %lu %lu %u %u;", 101 + rank,
+						     at + (20 * k + 10) * MS, 20 * MS, R,
+						     rank && k < more ? 4 : 3);
+		}
+	}
+	t = kit_trace(text);
+	if (insight_new(&in, t) < 0)
+		abort();
+	free(in->waits.rank);
+	in->waits.rank = calloc(2, sizeof(*in->waits.rank));
+	if (!in->waits.rank)
+		abort();
+	in->waits.ranks = 2;
+	in->waits.late = 1;
+	in->waits.matched = 100;
+	in->waits.total_ns = in->waits.rank[1].blamed_ns = 4000 * MS;
+	in->waits.rank[1].last = 90;
+	in->waits.rank[0].comm_ns = in->waits.rank[1].comm_ns = 1;
+	in->hosts.v[0].on.account.ns[ACCOUNT_COMM_WAIT] = 99 * 40 * MS;
+	ns = live_straggler_cost(in, &in->hosts.v[0].on);
+	insight_free(in);
+	trace_free(t);
+	return ns / MS;
+}
+
 /* 100 rounds of 100 ms: a copy of 50 ms, which a function of the program waits for, then a kernel. */
 static void test_copies(void)
 {
@@ -624,6 +703,12 @@ int main(void)
 	T_OK(with_ops(30) == FAMILIES, "a few large ones are a model");
 	test_when();
 	test_once();
+	T_OK(own_code(28, "its own threads") < 50,
+	     "a line of the main loop that lacks a CPU which the program's threads have computes");
+	T_OK(own_code(28, "hog (pid 7)") == 100 && own_code(4, "its own threads") == 100,
+	     "one that others preempt, and one of a function, is the program's own code");
+	T_OK(straggler(2) == 99 * 40, "a rank that does more is late");
+	T_OK(!straggler(0), "one that does what the other does is not to blame");
 	test_copies();
 	test_called_back();
 	test_block();

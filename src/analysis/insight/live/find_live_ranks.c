@@ -45,6 +45,23 @@ static enum account_cause more_of(const struct host_account *late, const struct 
 	return best;
 }
 
+/* Does it spend a third of that time more than the one that waits, on whatever? Else both do the same, one a
+ * little later, and wait for each other in turn. True, if that is not known. */
+static bool does_more(const struct insight *in, const struct insight_device *d)
+{
+	const struct host_account *late = late_account(in);
+	double more = 0;
+
+	if (!late || late == d->host || late->samples < SAMPLES_ENOUGH ||
+	    d->host->samples < SAMPLES_ENOUGH)
+		return true;
+	for (enum account_cause c = 0; c < ACCOUNT_CAUSES; c++)
+		if (c != ACCOUNT_COMM_SEND && c != ACCOUNT_COMM_WAIT &&
+		    step_of(late, c) > step_of(d->host, c))
+			more += step_of(late, c) - step_of(d->host, c);
+	return more >= step_of(d->host, ACCOUNT_COMM_WAIT) / 3;
+}
+
 /* A rank to name must be late more often than chance has it, and for most of the waiting. */
 static bool one_is_late(const struct waits *w)
 {
@@ -76,7 +93,9 @@ uint64_t live_straggler_cost(const struct insight *in, const struct insight_devi
 {
 	uint64_t ns = waiting(in, d);
 
-	return ns == UINT64_MAX ? ns : one_is_late(&in->waits) && !works_more(in, d) ? ns : 0;
+	if (ns == UINT64_MAX)
+		return ns;
+	return one_is_late(&in->waits) && !works_more(in, d) && does_more(in, d) ? ns : 0;
 }
 
 uint64_t live_imbalance_cost(const struct insight *in, const struct insight_device *d)

@@ -18,11 +18,11 @@
 #define HOLDS 0.75 /* of the first function below the loop: a cost within a third of the true one */
 #define ALL   0.95 /* of all samples: nothing tells it from the loop */
 
-/* What the function brings about besides, if it is in no range: operators that it calls, garbage that it
- * makes, CPUs that it waits for. */
+/* What the function brings about besides, if it is in no range: operators and collectives that it calls,
+ * garbage that it makes, CPUs that it waits for. */
 #define WITH                                                                  \
 	(1u << ACCOUNT_COMPUTE | 1u << ACCOUNT_GC | 1u << ACCOUNT_PREEMPTED | \
-	 1u << ACCOUNT_THROTTLED)
+	 1u << ACCOUNT_THROTTLED | 1u << ACCOUNT_COMM_SEND)
 
 /* All samples of the cause, all others, and those of each that have a function on their stack. */
 struct held {
@@ -57,8 +57,10 @@ static struct held held_by(const struct insight *in, const struct host_account *
 		h.cause_ns[r->cause] += r->ns;
 		if (!(causes & 1u << r->cause)) {
 			h.out_ns += r->ns;
-			h.with_ns[r->cause] +=
-				r->part == HOST_PARTS || r->part == HOST_PART_GC ? r->ns : 0;
+			h.with_ns[r->cause] += r->part == HOST_PARTS || r->part == HOST_PART_GC ||
+							       r->part == HOST_PART_COLLECTIVE
+						       ? r->ns
+						       : 0;
 			continue;
 		}
 		h.in_ns += r->ns;
@@ -102,10 +104,14 @@ static uint64_t with(const struct host_account *a, const struct held *h, const s
 	double ns = 0, sum = 0;
 
 	for (uint32_t c = 0; c < ACCOUNT_CAUSES; c++) {
+		uint64_t cost = a->on.account.ns[c];
+
 		if (!(WITH & 1u << c) || all->with_ns[c] <= 0)
 			continue;
+		if (c == ACCOUNT_COMM_SEND) /* samples do not tell sending from waiting */
+			cost += a->on.account.ns[ACCOUNT_COMM_WAIT];
 		sum += h->with_ns[c];
-		ns += h->with_ns[c] / all->cause_ns[c] * (double)a->on.account.ns[c];
+		ns += h->with_ns[c] / all->cause_ns[c] * (double)cost;
 	}
 	return sum <= 2 * h->in_ns ? (uint64_t)ns : 0;
 }

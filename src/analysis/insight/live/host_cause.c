@@ -136,6 +136,14 @@ static enum account_cause without_cpu(uint8_t state)
 	return state == SAMPLE_RUNNABLE ? ACCOUNT_PREEMPTED : ACCOUNT_THROTTLED;
 }
 
+/* It lacks a CPU that threads of its own have: those of a framework that it called, as Python's would need
+ * the GIL. So a line of the main loop calls compiled code then. */
+static bool own_threads_run(const struct trace *t, const struct host_sample *r)
+{
+	return r->state == SAMPLE_RUNNABLE && r->holder &&
+	       !strcmp(trace_text(t, r->holder), "its own threads");
+}
+
 /* Who lacks a CPU in what need not be done at all lacks it because of that: it goes with its cause. */
 static enum account_cause cause_of(struct insight *in, const struct host_sample *r)
 {
@@ -194,6 +202,26 @@ static bool is_own_code(const struct host_account *a, size_t part, double own, d
 	return own - (ops > 0 ? ops : 0) > own / 2;
 }
 
+/* The innermost function of the program; NULL: none, or only its main loop. */
+static const struct stack_frame *own_function(const struct trace *t, uint32_t stack)
+{
+	struct stack_row s = trace_stack(t, stack);
+
+	for (uint32_t i = 0; i < s.n; i++) {
+		const struct stack_frame *f = &s.frame[i];
+		const char *name = trace_text(t, f->name);
+
+		if (f->kind != FRAME_PYTHON || !(f->flags & FRAME_USER) ||
+		    file_is_library(trace_text(t, f->file)))
+			continue;
+		return !strcmp(name, "<module>") || !strcmp(name, "main") ||
+				       !strncmp(name, "train", 5)
+			       ? NULL
+			       : f;
+	}
+	return NULL;
+}
+
 /* Lines of the program that run, in the model or in the rest, are CODE or not, all of a part alike. */
 static void judge_code(const struct insight *in, struct host_account *a, size_t part)
 {
@@ -209,6 +237,8 @@ static void judge_code(const struct insight *in, struct host_account *a, size_t 
 			bool lacks = is_without_cpu(r->state);
 			bool runs = (lacks || r->state == SAMPLE_RUNNING) && leaf &&
 				    !(r->flags & SAMPLE_GC) && !r->called;
+			bool calls = part == HOST_PARTS && own_threads_run(in->t, r) &&
+				     !own_function(in->t, r->stack);
 
 			if (r->part != part || (part != HOST_PARTS && r->cause == ACCOUNT_CODE) ||
 			    (part == HOST_PARTS && r->cause != ACCOUNT_CODE &&
@@ -216,14 +246,15 @@ static void judge_code(const struct insight *in, struct host_account *a, size_t 
 			     r->cause != ACCOUNT_THROTTLED))
 				continue;
 			if (turn && runs && leaf->flags & FRAME_USER)
-				r->cause = (uint8_t)(code                 ? ACCOUNT_CODE
+				r->cause = (uint8_t)(calls                ? ACCOUNT_COMPUTE
+						     : code               ? ACCOUNT_CODE
 						     : lacks              ? without_cpu(r->state)
 						     : part == HOST_PARTS ? ACCOUNT_COMPUTE
 									  : r->cause);
 			if (turn)
 				continue;
 			all += r->ns;
-			own += runs && leaf->flags & FRAME_USER ? r->ns : 0;
+			own += runs && !calls && leaf->flags & FRAME_USER ? r->ns : 0;
 			library += runs && computes(in->t, &s) ? r->ns : 0;
 		}
 	}
@@ -272,26 +303,6 @@ static void judge_lines(const struct insight *in, struct host_account *a)
 }
 
 /* --- what goes with its function --- */
-
-/* The innermost function of the program; NULL: none, or only its main loop. */
-static const struct stack_frame *own_function(const struct trace *t, uint32_t stack)
-{
-	struct stack_row s = trace_stack(t, stack);
-
-	for (uint32_t i = 0; i < s.n; i++) {
-		const struct stack_frame *f = &s.frame[i];
-		const char *name = trace_text(t, f->name);
-
-		if (f->kind != FRAME_PYTHON || !(f->flags & FRAME_USER) ||
-		    file_is_library(trace_text(t, f->file)))
-			continue;
-		return !strcmp(name, "<module>") || !strcmp(name, "main") ||
-				       !strncmp(name, "train", 5)
-			       ? NULL
-			       : f;
-	}
-	return NULL;
-}
 
 static uint64_t function_key(const struct stack_frame *f, bool checkpoint)
 {
