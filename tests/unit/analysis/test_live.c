@@ -662,6 +662,56 @@ static uint64_t straggler(unsigned more)
 	return ns / MS;
 }
 
+/* Input whose samples are in the loader's start of workers (`starts`) or in its wait for a batch. */
+static void with_workers(bool starts, char title[FINDING_TEXT])
+{
+	size_t n = (size_t)snprintf(
+		text, sizeof(text),
+		"stack _launch@/usr/lib/python3.11/multiprocessing/popen_fork.py:9 "
+		"DataLoader.__iter__@/v/site-packages/torch/utils/data/dataloader.py:9 "
+		"epochs@/home/me/feed.py:5! main@/home/me/train.py:9!;"
+		"stack wait@/usr/lib/python3.11/multiprocessing/connection.py:9 "
+		"_BaseDataLoaderIter.__next__@/v/site-packages/torch/utils/data/dataloader.py:9 "
+		"epochs@/home/me/feed.py:6! main@/home/me/train.py:9!;");
+	struct findings *fs;
+	struct insight *in;
+	struct trace *t;
+
+	for (unsigned long i = 0; i < 100; i++) {
+		n += (size_t)sprintf(text + n, "step 101 %lu %lu %lu;", (1000 + i * 100) * MS,
+				     100 * MS, i + 1);
+		for (unsigned k = 0; k < 5; k++)
+			n += (size_t)sprintf(text + n, "at 101 %lu %lu %u %u;",
+					     (1010 + i * 100 + 20 * k) * MS, 20 * MS,
+					     starts && k < 3 ? R : SAMPLE_WAIT,
+					     starts && k < 3 ? 1 : 2);
+	}
+	t = kit_trace(text);
+	if (insight_new(&in, t) < 0)
+		abort();
+	in->hosts.v[0].workers = 2;
+	if (findings_new(&fs, in) < 0)
+		abort();
+	snprintf(title, FINDING_TEXT, "%.90s %.100s", fs->n ? fs->f[0].title : "",
+		 fs->n ? fs->f[0].action : "");
+	findings_free(fs);
+	insight_free(in);
+	trace_free(t);
+}
+
+static void test_workers(void)
+{
+	char title[FINDING_TEXT];
+
+	with_workers(true, title);
+	T_OK(strstr(title, "starts workers again: epochs (feed.py:5)") &&
+		     strstr(title, "persistent_workers"),
+	     "a loader that starts workers: %s", title);
+	with_workers(false, title);
+	T_OK(strstr(title, "more workers (num_workers is 2)") && !strstr(title, "again"),
+	     "one that waits for them: %s", title);
+}
+
 /* 100 rounds of 100 ms: a copy of 50 ms, which a function of the program waits for, then a kernel. */
 static void test_copies(void)
 {
@@ -703,6 +753,7 @@ int main(void)
 	T_OK(with_ops(30) == FAMILIES, "a few large ones are a model");
 	test_when();
 	test_once();
+	test_workers();
 	T_OK(own_code(28, "its own threads") < 50,
 	     "a line of the main loop that lacks a CPU which the program's threads have computes");
 	T_OK(own_code(28, "hog (pid 7)") == 100 && own_code(4, "its own threads") == 100,

@@ -227,19 +227,23 @@ void live_say_parts(struct finding *f, const struct host_account *a, uint32_t ca
 
 /* --- input --- */
 
-/* Who waits for workers is not to blame: what the most sampled of them does is. */
-static void worker_culprit(struct culprit *c, const struct insight *in,
+/* Who waits for workers is not to blame: what the most sampled of them does is, if that is known. */
+static bool worker_culprit(struct culprit *c, const struct insight *in,
 			   const struct host_account *a)
 {
 	uint64_t pid = in->t->process[a->process].pid;
 	const struct host_account *most = NULL;
+	struct culprit w = { 0 };
 
 	for (size_t i = 0; i < in->hosts.n; i++)
 		if (in->hosts.v[i].works_for == pid &&
 		    (!most || in->hosts.v[i].samples > most->samples))
 			most = &in->hosts.v[i];
 	if (most)
-		find_culprit(c, in, most, UINT32_MAX);
+		find_culprit(&w, in, most, UINT32_MAX);
+	if (w.named)
+		*c = w;
+	return w.named;
 }
 
 static bool input_fill(const struct insight *in, struct finding *f)
@@ -247,14 +251,16 @@ static bool input_fill(const struct insight *in, struct finding *f)
 	const struct host_account *a = f->on->host;
 	struct culprit c;
 	bool single = a->fetches && !a->workers;
+	bool again = live_starts_workers(in, a), theirs;
 
 	find_culprit(&c, in, a, BIT(INPUT));
-	if (a->workers)
-		worker_culprit(&c, in, a);
+	theirs = a->workers && !again && worker_culprit(&c, in, a);
 	live_judge(a, f, BIT(INPUT));
-	if (c.named && !strstr(c.code, "__next__"))
+	if (again && c.named)
+		SAY(title, "The step waits while its loader starts workers again: %.110s", c.code);
+	else if (c.named && !strstr(c.code, "__next__"))
 		SAY(title, "The step waits for its input%s: %.110s%s",
-		    single ? " (num_workers=0)" : "", c.code, a->workers ? " in its workers" : "");
+		    single ? " (num_workers=0)" : "", c.code, theirs ? " in its workers" : "");
 	else
 		SAY(title, "The step waits for its input%s", single ? " (num_workers=0)" : "");
 	live_say_parts(f, a, BIT(INPUT));
@@ -270,9 +276,13 @@ static bool input_fill(const struct insight *in, struct finding *f)
 		    "DataLoader(num_workers=4, persistent_workers=True): workers prepare batches "
 		    "while the step computes%s%.80s",
 		    c.named ? "; or make cheaper: " : "", c.named ? c.code : "");
+	else if (again)
+		SAY(action,
+		    "keep the workers: DataLoader(persistent_workers=True), made once before the "
+		    "loop; or longer epochs");
 	else if (a->workers)
 		SAY(action, "more workers (num_workers is %s), or make %.100s cheaper",
-		    N(a->workers), c.named ? c.code : "what they do");
+		    N(a->workers), theirs ? c.code : "what they do");
 	else if (c.named)
 		SAY(action,
 		    "prepare the next batch meanwhile, in another thread or process, or make "

@@ -22,6 +22,9 @@ bool live_code(const struct insight *in, const struct host_account *a, uint32_t 
 /* A line with the code that these causes blame most. False: none is known. */
 bool live_say_code(const struct insight *in, struct finding *f, uint32_t causes);
 
+/* find_live_start.c: does it wait for its input because its loader starts workers again and again? */
+bool live_starts_workers(const struct insight *in, const struct host_account *a);
+
 /* find_live_whole.c: from the innermost function to blame for these causes (bits) to the one around it that holds
  * them with all that it calls: how much of them that is, and what it costs besides. False: none is known. */
 bool live_whole(const struct insight *in, const struct host_account *a, uint32_t causes,
