@@ -331,10 +331,14 @@ export function ownCost(c: Overview['cost']): string | null {
 	return fmt.known(c.core) && fmt.known(c.mb) ? t('cost.own', { core: fmt.percent(c.core), mb: fmt.rate(c.mb * 1e6, 'B') }) : null;
 }
 
+/** Too wide to be a figure: it may be nothing, and the range is more than a percent. */
+export const costOpen = (c: Overview['cost']) => fmt.known(c.lo) && fmt.known(c.hi) && c.lo <= 0 && c.hi - c.lo > 1;
+
 export async function fetchCost(run: string): Promise<string | null> {
 	try {
 		const c = (await get<Overview>(runPath(run, 'overview'))).cost;
 		const slower = !fmt.known(c.pct) ? null
+			: costOpen(c) ? t('foot.costopen', { lo: c.lo!.toFixed(0), hi: c.hi!.toFixed(0) })
 			: fmt.known(c.lo) && fmt.known(c.hi) ? t('foot.cost', { pct: c.pct.toFixed(1), lo: c.lo.toFixed(1), hi: c.hi.toFixed(1) }) : t('foot.costonly', { pct: c.pct.toFixed(1) });
 		const own = ownCost(c);
 		return [slower, own ? t('foot.own', { own }) : null].filter((x) => x !== null).join(' · ') || null;

@@ -82,7 +82,7 @@ function dossier(run: Run, f: Finding, ds: Decisions, decided: (ds: Decisions) =
 			f.not ? row(t('find.not'), f.not) : [],
 			row(t('find.do'), h('strong', null, f.action)),
 			row(t('find.expect'), f.expect, fixed(run, f)),
-			row(t('find.events'), ...f.events.map((e) => h('p', null,
+			!f.events.length ? [] : row(t('find.events'), ...f.events.map((e) => h('p', null,
 				h('button', { type: 'button', class: 'bare', on: { click: () => go({ view: 'timeline', sel: `t:${e.start_ns}+${e.dur_ns}`, w: around(e) }) } }, fmt.time(e.start_ns)),
 				' ', name(fmt.middle(e.name, 90)), ' ', h('span', { class: 'num' }, fmt.time(e.dur_ns)))))));
 }

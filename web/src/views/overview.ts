@@ -4,7 +4,7 @@ import { address, get, runPath, source, type Accounting, type Captures, type Dif
 import { CLASSES, classOf, colour, texture } from '../classes';
 import { add, button, canvas, fill, h, name } from '../dom';
 import * as fmt from '../fmt';
-import { nameLink, ownCost, ribbon } from '../frame';
+import { costOpen, nameLink, ownCost, ribbon } from '../frame';
 import { t, word } from '../i18n';
 import { axisY, band, font, marks } from '../plot';
 import { go, state } from '../state';
@@ -163,6 +163,13 @@ function split(o: Overview): HTMLElement {
 		idle?.why.length ? h('p', { class: 'note' }, t('overview.why', { list: idle.why.filter((w) => w.ns > 0).map((w) => `${w.text} ${fmt.time(w.ns)}`).join(', ') })) : null);
 }
 
+/** Of a program without a GPU: its parts are not classes of kernels, and have no colours. */
+function hostSplit(o: Overview): HTMLElement | null {
+	const ps = o.split.filter((p) => p.share >= 0.001).sort((a, b) => b.ns - a.ns);
+	return !ps.length ? null : h('div', { class: 'block' }, h('h2', null, t(o.step.n ? 'overview.split.host' : 'overview.split.all')),
+		h('div', { class: 'keyed' }, ps.map((p) => h('span', null, p.class, ' ', h('span', { class: 'num' }, fmt.time(p.ns)), ' ', h('span', { class: 'dim' }, fmt.percent(p.share))))));
+}
+
 function ranks(o: Overview): HTMLElement | null {
 	if (o.ranks.length < 2) return null;
 	const max = Math.max(...o.ranks.map((r) => r.compute_ns), 1);
@@ -240,7 +247,7 @@ function costs(o: Overview, a: Accounting | null): HTMLElement | null {
 	const lost = by ? `${fmt.count(n.lost)} (${by})` : fmt.count(n.lost);
 	return h('div', { class: 'block costs' }, h('h2', null, t(n.rows === undefined ? 'cost.title' : 'cost.title.import')), h('dl', { class: 'facts narrow' },
 		n.rows !== undefined ? [fact(t('cost.rows'), fmt.count(n.rows)), fact(t('cost.left'), fmt.count(n.left)), fact(t('runs.lost'), lost)] : [
-			fact(t('cost.slower'), fmt.known(c.pct) ? t('cost.measured', { pct: pct(c.pct), lo: pct(c.lo), hi: pct(c.hi), n: fmt.count(c.pairs) }) : t('cost.unmeasured')),
+			fact(t('cost.slower'), costOpen(c) ? t('cost.open', { lo: c.lo!.toFixed(0), hi: c.hi!.toFixed(0), n: fmt.count(c.pairs) }) : fmt.known(c.pct) ? t('cost.measured', { pct: pct(c.pct), lo: pct(c.lo), hi: pct(c.hi), n: fmt.count(c.pairs) }) : t('cost.unmeasured')),
 			fact(t('cost.accounted'), fmt.known(c.accounted) ? t('cost.pct', { n: pct(c.accounted) }) : null),
 			fact(t('cost.aond'), own), fact(t('cost.records'), fmt.count(n.emitted)), fact(t('runs.lost'), lost)]));
 }
@@ -261,7 +268,7 @@ function draw(host: HTMLElement, { o, w: wins, d: diff, p, ds, c, a }: Answers, 
 			h('span', { class: 'dim' }, top.action)) : null,
 		figures(o), diff ? versus(diff) : null,
 		o.partial && !o.range.whole ? h('p', { class: 'note warn' }, t('state.partial', { from: fmt.time(o.range.t0), to: fmt.time(o.range.t1) })) : null,
-		o.busy === null ? null : split(o),
+		o.busy === null ? hostSplit(o) : split(o),
 		o.series.p50.length > 2 ? h('div', { class: 'block' }, h('h2', null, t('overview.steps')), stepPlot(o), changes(o)) : null,
 		wins && o.busy !== null ? busyPlot(wins) : null, o.busy === null ? null : lists(o, ds), more);
 }

@@ -257,7 +257,7 @@ export const steps: View = {
 				get<Memory>(runPath(run.id, 'memory'), span(), { signal }).catch(() => null)]);
 			return { rows, mem };
 		}, ({ rows, mem }) => {
-			const s = rows.steps, gpu = s.some((x) => x.busy_ns > 0), first = state.ranks?.[0] ?? s[0]?.rank, many = new Set(s.map((x) => x.rank)).size > 1;
+			const s = rows.steps, gpu = s.some((x) => x.busy_ns > 0), first = state.ranks?.[0] ?? (s.find((x) => x.compute_ns > 0) ?? s[0])?.rank ?? null, many = new Set(s.map((x) => x.rank)).size > 1;
 			const one = s.filter((x) => x.rank === first).sort((x, y) => x.step - y.step);
 			const tb = table({ columns: COLUMNS.filter((c) => (many || c.id !== 'rank') && (gpu || ['step', 'rank', 'dur', 'at'].includes(c.id))), rows: s.slice(0, SHOWN), label: t('view.steps'), sort: s.length <= 60 ? '' : 'dur', pick: stepDetails, selected: (x) => state.sel === `s:${x.rank ?? ''}/${x.step}` });
 			text = tb.text;
@@ -266,7 +266,7 @@ export const steps: View = {
 				measure = 'compute';
 				void load();
 			}
-			fill(list, gpu ? phases(one.slice(0, SHOWN), stepDetails) : null, mem ? memory(mem) : null,
+			fill(list, gpu ? phases(one.slice(0, SHOWN), stepDetails, first === null ? t('steps.phases') : t('steps.phases.rank', { rank: t('rank', { n: first }) })) : null, mem ? memory(mem) : null,
 				rows.next || s.length > SHOWN ? h('p', { class: 'note' }, t('steps.first', { n: fmt.count(Math.min(SHOWN, s.length)), all: fmt.count(run.steps) })) : null,
 				s.length ? h('div', { class: 'block' }, tb.el) : null);
 		});
