@@ -116,7 +116,7 @@ static void say_part(const struct out *out, const struct insight *in, const stru
 		return;
 	of = samples_share(all, s.ns, s.count);
 	if (s.count && !samples_enough(&s))
-		say_few(&s, what, sizeof(what));
+		snprintf(what, sizeof(what), "too few to name code");
 	else if (s.count)
 		blame_text(in->t, samples_first(&s, &first), &first, what);
 	if (s.count)
