@@ -4,8 +4,8 @@
 
 #include "base/map.h"
 #include "stacks/cfi.h"
+#include "stacks/debug/lines.h"
 #include "stacks/image.h"
-#include "stacks/lines.h"
 #include "stacks/native.h"
 #include "stacks/symbols.h"
 

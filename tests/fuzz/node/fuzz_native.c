@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "stacks/cfi.h"
-#include "stacks/lines.h"
+#include "stacks/debug/lines.h"
 #include "stacks/native.h"
 #include "stacks/symbols.h"
 

@@ -9,7 +9,7 @@
  * The tree of debug entries is walked here: entries are counted and their depth is bounded, where
  * libdw's own walk follows whatever the file says.
  */
-#include "stacks/lines.h"
+#include "stacks/debug/lines.h"
 
 #include <errno.h>
 #include <stdbool.h>
