@@ -58,6 +58,22 @@ bool image_vaddr(const struct image *i, uint64_t offset, uint64_t *vaddr)
 	return false;
 }
 
+/* The name, ended by NUL; then, aligned to 4 bytes, the CRC. */
+bool image_link(const struct image *i, char name[IMAGE_LINK], uint32_t *crc)
+{
+	size_t n = i->link.size < IMAGE_LINK ? (size_t)i->link.size : IMAGE_LINK, at;
+	const char *end;
+
+	if (n < 8 || image_read(i, i->link.offset, name, n) < 0)
+		return false;
+	end = memchr(name, '\0', n);
+	at = end ? ((size_t)(end - name) + 4) & ~(size_t)3 : n;
+	if (!end || end == name || memchr(name, '/', (size_t)(end - name)) || at > n - 4)
+		return false;
+	memcpy(crc, name + at, sizeof(*crc));
+	return true;
+}
+
 static void read_id(struct image *i, const Elf64_Phdr *ph)
 {
 	unsigned char raw[NOTES];
@@ -129,8 +145,6 @@ static void add_symbols(struct image *i, const Elf64_Ehdr *eh, const Elf64_Shdr 
 static void read_sections(struct image *i, const Elf64_Ehdr *eh)
 {
 	size_t n = eh->e_shnum < SECTIONS ? eh->e_shnum : SECTIONS;
-	uint64_t debug = 0;
-	bool info = false;
 	Elf64_Shdr names, sh;
 
 	if (!eh->e_shoff || eh->e_shstrndx >= n || eh->e_shentsize != sizeof(sh) ||
@@ -148,11 +162,10 @@ static void read_sections(struct image *i, const Elf64_Ehdr *eh)
 			continue;
 		if (!strcmp(name, ".gnu_debugdata"))
 			i->mini = (struct image_part){ sh.sh_offset, sh.sh_size };
-		if (!strncmp(name, ".debug_", 7) && sh.sh_size <= i->size)
-			debug += sh.sh_size;
-		info |= !strcmp(name, ".debug_info");
+		if (!strcmp(name, ".gnu_debuglink"))
+			i->link = (struct image_part){ sh.sh_offset, sh.sh_size };
+		i->debug |= !strcmp(name, ".debug_info") || !strcmp(name, ".zdebug_info");
 	}
-	i->debug_bytes = info ? debug : 0;
 }
 
 static int read_all(struct image *i)

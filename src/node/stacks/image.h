@@ -13,6 +13,7 @@
 
 #define IMAGE_LOADS 32u
 #define IMAGE_ID    32u
+#define IMAGE_LINK  256u
 
 struct image_load {
 	uint64_t vaddr, offset, size; /* size: bytes that are in the file */
@@ -38,8 +39,9 @@ struct image {
 	struct image_symbols full;    /* .symtab */
 	struct image_symbols dynamic; /* .dynsym */
 	struct image_part mini;       /* .gnu_debugdata: an ELF file with a .symtab, packed by xz */
-	uint64_t debug_bytes;         /* of .debug_*; 0: it has no .debug_info */
-	unsigned char id[IMAGE_ID];   /* build-id */
+	struct image_part link; /* .gnu_debuglink: what the file with debug information is called */
+	bool debug;             /* it has .debug_info */
+	unsigned char id[IMAGE_ID]; /* build-id */
 	size_t id_len;
 };
 
@@ -52,5 +54,7 @@ void image_fini(struct image *i);
 int image_read(const struct image *i, uint64_t offset, void *out, size_t n);
 /* The same at a virtual address; returns how many up to n there are, or -errno. */
 ptrdiff_t image_at(const struct image *i, uint64_t vaddr, void *out, size_t n);
+/* What .gnu_debuglink says: the name of a file, without a folder, and its CRC-32. */
+bool image_link(const struct image *i, char name[IMAGE_LINK], uint32_t *crc);
 /* The virtual address of a byte of the file that is mapped as code; false: none. */
 bool image_vaddr(const struct image *i, uint64_t offset, uint64_t *vaddr);

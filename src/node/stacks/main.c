@@ -201,6 +201,7 @@ static void say_json(const struct stacked *s, size_t n, const char *word)
 			json_str(&j, "name", f->name);
 			json_str(&j, "file", *f->file ? f->file : NULL);
 			json_members(&j, J_U64_IF("line", f->line, f->line));
+			json_bool(&j, "inlined", f->inlined);
 			json_close(&j);
 		}
 		json_close(&j);

@@ -11,6 +11,12 @@ bool native_is_eval(const char *name)
 	return !strncmp(name, loop, sizeof(loop) - 1); /* also ".cold" */
 }
 
+bool native_is_library(const char *file)
+{
+	return !*file || *file == '[' || *file == '?' || strstr(file, ".so") ||
+	       !strncmp(file, "python", 6);
+}
+
 bool native_is_glue(const char *name)
 {
 	static const char *const begins[] = { "PyObject_",         "_PyObject_",   "cfunction_",

@@ -80,8 +80,7 @@ static bool same_file(const struct native_target *t, const struct mapping *m, in
 	return !n || (pread(fd, here, n, 0) == (ssize_t)n && !memcmp(here, there, n));
 }
 
-/* First as a name alone: opening a device or a pipe could do something. */
-static int open_regular(const char *path)
+int open_regular(const char *path)
 {
 	char again[40];
 	struct stat st;
@@ -203,6 +202,7 @@ static struct module *find(struct native_target *t, struct mapping *m)
 	if (!new)
 		return NULL;
 	new->img.fd = -1;
+	new->pid = t->pid;
 	new->path = name_of(path);
 	if (!new->path)
 		err = -ENOMEM;
@@ -273,28 +273,4 @@ const struct symbols *module_symbols(struct native *n, struct module *m)
 		make_room(n, m, symbols_bytes(&m->syms));
 	}
 	return m->syms.row ? &m->syms : NULL;
-}
-
-struct lines *module_lines(struct native *n, struct module *m)
-{
-	uint64_t sum = m->img.debug_bytes;
-
-	if (m->lines_tried)
-		return m->lines;
-	m->lines_tried = true;
-	if (!sum || sum > NATIVE_LINES)
-		return NULL;
-	for (size_t i = 0; i < NATIVE_MODULES; i++)
-		sum += n->slot[i] && n->slot[i]->lines ? n->slot[i]->img.debug_bytes : 0;
-	for (size_t i = 0; i < NATIVE_MODULES && sum > NATIVE_LINES; i++) {
-		struct module *o = n->slot[i];
-
-		if (!o || !o->lines)
-			continue;
-		lines_free(o->lines);
-		o->lines = NULL;
-		o->lines_tried = false;
-		sum -= o->img.debug_bytes;
-	}
-	return lines_new(&m->lines, &m->img) ? NULL : m->lines;
 }

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "stacks/native_priv.h"
 
 static const char *last_part(const char *path)
@@ -25,13 +26,24 @@ int native_module(struct native *n, uint32_t module, struct native_module *out)
 	return 0;
 }
 
+static size_t lines_of(struct native *n, struct module *m, uint64_t vaddr, struct native_name *out,
+		       size_t cap)
+{
+	int err, left = NATIVE_WAIT_MS - n->waited_ms;
+	struct lines *l = left > 0 ? module_lines(n, m, &err) : NULL;
+	uint64_t since = clock_mono_ms();
+	size_t got = l ? lines_at(l, vaddr, out, cap, left) : 0;
+
+	n->waited_ms += (int)(clock_mono_ms() - since);
+	return got;
+}
+
 size_t native_name(struct native *n, const struct native_frame *f, struct native_name *out,
 		   size_t cap)
 {
 	struct module *m = module_get(n, f->module);
 	const struct symbols *s = m ? module_symbols(n, m) : NULL;
-	struct lines *l = m && cap > 1 ? module_lines(n, m) : NULL;
-	size_t lines = l ? lines_at(l, f->offset, out, cap) : 0;
+	size_t lines = m && cap > 1 ? lines_of(n, m, f->offset, out, cap) : 0;
 	char name[NATIVE_NAME];
 
 	if (!lines)

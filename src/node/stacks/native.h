@@ -88,23 +88,38 @@ struct native_module {
 /* Borrowed until the next call with this `n`. -ENOENT: 0, or dropped meanwhile. */
 int native_module(struct native *n, uint32_t module, struct native_module *out);
 
-#define NATIVE_NAME 4096u /* names of templates are long, and cut ones cannot be demangled */
+#define NATIVE_NAME    4096u /* names of templates are long, and cut ones cannot be demangled */
+#define NATIVE_INLINES 8u    /* names of one address */
+#define NATIVE_SYSTEM  0x80u /* its source is the compiler's, the system's or a package's */
 
 /* A function at a frame's address: the frame itself or one that was inlined into it. */
 struct native_name {
 	char name[NATIVE_NAME]; /* as the compiler made it (demangle.h); "": not known */
-	char file[256];         /* source, with its last folders; "": not known */
+	char file[256];         /* its source, as far as known the whole path; "": not known */
 	uint32_t line;          /* 0: not known */
-	uint8_t flags;          /* FRAME_INLINE: inlined into the next one */
+	uint8_t flags;          /* FRAME_INLINE: inlined into the next one; NATIVE_SYSTEM */
 };
 
 /*
  * Names a frame: fills out[] innermost first and returns how many, at least 1. Only the last one is
  * the function itself. Sources and inlined functions are looked for where `cap` is above 1 and the
- * module has debug information.
+ * module has debug information, in itself or in a file of its own: that waits, until two seconds are
+ * used up by all of them.
  */
 size_t native_name(struct native *n, const struct native_frame *f, struct native_name *out,
 		   size_t cap);
+
+/*
+ * The same without waiting. native_ask(): 0: asked; -EAGAIN: it can be later; -ENOENT: there is nothing
+ * to know. native_take(): the next answer, of any frame that was asked for: its module and offset, and
+ * how many names there are, the last one without the symbol's name; -EAGAIN: none yet.
+ */
+int native_ask(struct native *n, const struct native_frame *f);
+int native_take(struct native *n, struct native_frame *of, struct native_name *out, size_t cap);
+/* Ends children that are late or idle: once a second. */
+void native_tick(struct native *n, uint64_t now_ns);
+/* May an answer come? */
+bool native_asked(const struct native *n);
 
 /*
  * Where a process has a symbol (_PyRuntime), whatever its kind; 0: nowhere. Only modules are looked
@@ -129,5 +144,7 @@ size_t native_mix(const bool *eval, size_t natives, const bool *entry, size_t py
 		  struct native_mixed *out, size_t cap);
 /* Is this what the interpreter's loop is called? */
 bool native_is_eval(const char *name);
+/* Is a module with that file's name a library, or Python itself, and not the program? */
+bool native_is_library(const char *file);
 /* Is it how the interpreter calls C functions? A reader of stacks does not need those. */
 bool native_is_glue(const char *name);

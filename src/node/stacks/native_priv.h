@@ -13,7 +13,8 @@
 #define NATIVE_RULES   16384u      /* of places in code: 1 MiB */
 #define NATIVE_CALLS   16384u      /* places behind calls that are remembered */
 #define NATIVE_SYMBOLS (24u << 20) /* bytes of all symbol tables */
-#define NATIVE_LINES   (32u << 20) /* bytes of debug information that children have read */
+#define NATIVE_LINES   2u          /* children that read debug information, */
+#define NATIVE_WAIT_MS 2000        /* and what native_name() waits for all of them */
 #define NATIVE_MAPS    8192u       /* mappings with code, of a process, */
 #define NATIVE_PATHS   (1u << 20)  /* and bytes of their paths */
 
@@ -23,8 +24,9 @@ struct module {
 	struct image img;
 	uint64_t file[4]; /* device, inode, time of change; 0: the vdso */
 	char *path;       /* owned */
+	pid_t pid;        /* of the process that it was first found in: for files beside it */
 	struct symbols syms;
-	struct lines *lines; /* owned; NULL: none, or not read */
+	struct lines *lines; /* owned; NULL: none */
 	bool syms_tried, lines_tried;
 };
 
@@ -37,6 +39,7 @@ struct native {
 	struct cfi_rule *rule;
 	size_t nrules, rules_cap;
 	struct map calls; /* enum behind, or CALL_TO + target */
+	int waited_ms;    /* for lines */
 };
 
 /* Code that a process has mapped. */
@@ -65,7 +68,13 @@ struct module *module_get(struct native *n, uint32_t id); /* NULL: dropped */
 /* The module of a mapping and the address in it; NULL: it has none. */
 struct module *module_at(struct native_target *t, struct mapping *m, uint64_t pc, uint64_t *vaddr);
 const struct symbols *module_symbols(struct native *n, struct module *m); /* NULL: none */
-struct lines *module_lines(struct native *n, struct module *m);           /* NULL: none */
+/* A regular file, opened as a name first: opening a device or a pipe could do something. -ENOENT. */
+int open_regular(const char *path);
+
+/* --- debug/lookup.c --- */
+
+/* NULL: none. It may be asked: not too many children run. -EAGAIN through *err: later. */
+struct lines *module_lines(struct native *n, struct module *m, int *err);
 
 /* --- maps.c --- */
 

@@ -27,7 +27,7 @@ void stack_add(struct stack *s, const char *name, const char *file, uint32_t lin
 	close_up(f->name);
 	close_up(f->file);
 	f->line = line;
-	f->entry = false;
+	f->entry = f->inlined = false;
 }
 
 void frame_text(const struct frame *f, char out[FRAME_TEXT])
@@ -36,8 +36,11 @@ void frame_text(const struct frame *f, char out[FRAME_TEXT])
 
 	if (f->line)
 		snprintf(line, sizeof(line), ":%u", f->line);
-	snprintf(out, FRAME_TEXT, "%s%s%s%s%s", f->name, *f->file ? " (" : "", f->file,
-		 *f->file ? line : "", *f->file ? ")" : "");
+	if (*f->file)
+		snprintf(out, FRAME_TEXT, "%s (%s%s%s)", f->name, f->file, line,
+			 f->inlined ? ", inlined" : "");
+	else
+		snprintf(out, FRAME_TEXT, "%s", f->name);
 }
 
 static size_t put(char out[STACK_TEXT], size_t at, const struct frame *f)

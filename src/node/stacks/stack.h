@@ -17,9 +17,10 @@
 
 struct frame {
 	char name[96];
-	char file[64]; /* of a Python frame; of others the library */
+	char file[64]; /* its source, where known; else the library */
 	uint32_t line; /* 0: none */
 	bool entry;    /* of Python: the outermost one that its interpreter's loop runs */
+	bool inlined;  /* into the next one */
 };
 
 struct stack {
@@ -30,8 +31,8 @@ struct stack {
 
 /* Appends one; what does not fit is left out, what is not printable is escaped. */
 void stack_add(struct stack *s, const char *name, const char *file, uint32_t line);
-/* "train (train.py:31)" */
-#define FRAME_TEXT 192u
+/* "train (train.py:31)", "dot (blas.c:7, inlined)" */
+#define FRAME_TEXT 208u
 void frame_text(const struct frame *f, char out[FRAME_TEXT]);
 /* "at::f (libx.so) <- train (train.py:31) <- 4 more". */
 void stack_text(const struct stack *s, char out[STACK_TEXT]);

@@ -26,6 +26,7 @@ struct unwind {
 	struct snap snap;
 	struct native_frame frame[NATIVE_DEEP];
 	struct native_name name[NATIVE_DEEP];
+	struct native_name inner[NATIVE_INLINES];
 	size_t n_frames;
 };
 
@@ -72,6 +73,7 @@ void unwind_free(struct unwind *u)
 
 /* --- frames --- */
 
+/* Of the frames themselves: those that are shown get lines, too. */
 static void name_all(struct unwind *u)
 {
 	const char *names[NATIVE_DEEP];
@@ -83,17 +85,42 @@ static void name_all(struct unwind *u)
 	demangle_learn(names, u->n_frames);
 }
 
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 static void add_native(struct unwind *u, size_t i, struct stack *out)
 {
 	struct native_module m = { .file = "?" };
-	char name[96];
+	const char *names[NATIVE_INLINES];
+	char name[96], file[64];
+	size_t n;
 
 	native_module(u->n, u->frame[i].module, &m);
-	if (*u->name[i].name)
-		stack_short(demangle(u->name[i].name), name, sizeof(name));
-	else
-		snprintf(name, sizeof(name), "0x%llx", (unsigned long long)u->frame[i].offset);
-	stack_add(out, name, m.file, 0);
+	/* Of the interpreter, lines of Python say more. */
+	n = native_name(u->n, &u->frame[i], u->inner,
+			strstr(m.file, "python3") ? 1 : NATIVE_INLINES);
+	for (size_t k = 0; k < n; k++)
+		names[k] = u->inner[k].name;
+	demangle_learn(names, n);
+	for (size_t k = 0; k < n && out->n < STACK_FRAMES; k++) {
+		const struct native_name *x = &u->inner[k];
+
+		if (*x->name)
+			stack_short(demangle(x->name), name, sizeof(name));
+		else
+			snprintf(name, sizeof(name), "0x%llx",
+				 (unsigned long long)u->frame[i].offset);
+		/* "libc.so.6:read.c" */
+		snprintf(file, sizeof(file), "%.31s%s%.31s",
+			 *x->file && !native_is_library(m.file) ? "" : m.file,
+			 *x->file && native_is_library(m.file) ? ":" : "", last_part(x->file));
+		stack_add(out, name, file, x->line);
+		out->frame[out->n - 1].inlined = x->flags & FRAME_INLINE;
+	}
 }
 
 /* Calls between a function in C and the line that called it, and what runs the interpreter itself. */

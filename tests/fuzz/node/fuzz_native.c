@@ -3,6 +3,7 @@
  * fuzz_native.c - any bytes as an ELF file: its unwind rules, its symbols, and its lines, where only
  * libdw's child may die; and as the stack of a thread of this process.
  */
+#include <fcntl.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ static void look(const struct image *i)
 {
 	char name[NATIVE_NAME];
 	struct symbols s;
+	uint32_t crc;
 	bool has = !symbols_read(&s, i);
 
 	for (uint64_t k = 0; k < i->loads; k++)
@@ -38,6 +40,8 @@ static void look(const struct image *i)
 				abort();
 		}
 	symbols_find(i, "deep");
+	if (image_link(i, name, &crc) && (!*name || strlen(name) >= IMAGE_LINK))
+		abort();
 	if (has)
 		symbols_fini(&s);
 }
@@ -60,7 +64,7 @@ static void as_memory(const uint8_t *data, size_t size)
 
 static void as_file(const uint8_t *data, size_t size)
 {
-	int fd = memfd_create("fuzz", MFD_CLOEXEC);
+	int fd = memfd_create("fuzz", MFD_CLOEXEC), again;
 	struct native_name out[4];
 	struct lines *l;
 	struct image i;
@@ -71,12 +75,18 @@ static void as_file(const uint8_t *data, size_t size)
 		close(fd);
 		return;
 	}
-	if (!lines_new(&l, &i)) {
-		uint64_t step = i.load[0].size / ASKS + 1;
+	again = i.debug ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
+	l = again < 0 ? NULL : lines_new(again, NULL);
+	if (l) {
+		uint64_t step = i.load[0].size / ASKS + 1, of;
 
 		for (uint64_t n = 0; n < ASKS; n++)
-			if (lines_at(l, i.load[0].vaddr + n * step, out, 4) > 4)
+			if (lines_at(l, i.load[0].vaddr + n * step, out, 4, 200) > 4)
 				abort();
+		for (uint64_t n = 0; n < ASKS && !lines_ask(l, i.load[0].vaddr + n * step); n++)
+			if (lines_take(l, &of, out, 4) > 4)
+				abort();
+		lines_tick(l, UINT64_MAX);
 		lines_free(l);
 	}
 	image_fini(&i);

@@ -1,166 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * lines.c - by libdw, in a child process for each module; see lines.h.
- *
- * libdw believes a file: one that lies makes it read past its buffers, or busy for long. So a child
- * with little time and memory has the file, and answers: 8 bytes ask for an address, the answer is an
- * array of struct native_name. A child that dies, or is late, is not started again for this module.
- *
- * The tree of debug entries is walked here: entries are counted and their depth is bounded, where
- * libdw's own walk follows whatever the file says.
- */
+/* lines.c - a child process that reads debug information, and what it says; see lines.h. */
 #include "stacks/debug/lines.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#ifdef AON_LIBDW
-
-#include <dwarf.h>
-#include <elfutils/libdw.h>
+#include <fcntl.h>
 #include <linux/capability.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define DEPTH   48u
-#define ENTRIES 200000u        /* of one look */
-#define ANSWER  8u             /* names of one address */
-#define CPU_S   20             /* of a child, for all that it is asked */
-#define WAIT_MS 1000           /* for an answer; the first one takes the longest */
-#define ROOM    (256ull << 20) /* bytes that a child may map */
+#include "base/clock.h"
+#include "stacks/debug/dwarf.h"
 
-/* --- in the child --- */
+#define CPU_S   4             /* of a child, */
+#define STRIKES 3u            /* and of so many that were late or killed: then no more */
+#define IDLE_S  2             /* then a child ends */
+#define LATE_NS 3000000000ull /* then it is ended */
+#define ASKS    128u          /* at a time */
+#define ROOM    (48ull << 20) /* bytes that a child may fill */
+#define NICE    10            /* nobody waits for it; others may for the CPU */
 
-/* The function, then what is inlined, each inside the one before. */
-struct chain {
-	Dwarf_Die die[DEPTH];
-	size_t n, left;
+struct answer {
+	uint64_t vaddr;
+	struct native_name name[NATIVE_INLINES]; /* as many as there are */
 };
 
-static bool is_code(int tag)
+struct lines {
+	int file; /* owned */
+	bool check;
+	uint32_t crc;
+	pid_t pid;         /* 0: there is none */
+	int fd;            /* owned; to the child */
+	uint32_t asked;    /* and not answered */
+	uint64_t since_ns; /* that an answer is waited for */
+	uint32_t strikes;
+};
+
+static uint64_t cpu_ns;
+
+uint64_t lines_cpu_ns(void)
 {
-	return tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine;
+	return cpu_ns;
 }
 
-/* May an entry of this kind have code inside, and not say where? */
-static bool may_hold(int tag)
-{
-	return tag == DW_TAG_namespace || tag == DW_TAG_class_type ||
-	       tag == DW_TAG_structure_type || tag == DW_TAG_module;
-}
-
-static void descend(struct chain *c, Dwarf_Die *parent, Dwarf_Addr pc, unsigned int depth)
-{
-	Dwarf_Die die;
-
-	if (depth == DEPTH || dwarf_child(parent, &die) != 0)
-		return;
-	do {
-		int tag = dwarf_tag(&die);
-		bool here = !may_hold(tag) && dwarf_haspc(&die, pc) > 0;
-
-		if (!c->left-- || c->n == DEPTH) {
-			c->left = 0;
-			return;
-		}
-		if (here && is_code(tag))
-			c->die[c->n++] = die;
-		if (here || may_hold(tag)) {
-			size_t had = c->n;
-
-			descend(c, &die, pc, depth + 1);
-			if (here || c->n > had || !c->left)
-				return;
-		}
-	} while (dwarf_siblingof(&die, &die) == 0);
-}
-
-static const char *name_of(Dwarf_Die *die)
-{
-	Dwarf_Attribute a;
-	const char *s = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &a));
-
-	return s ? s : dwarf_formstring(dwarf_attr_integrate(die, DW_AT_name, &a));
-}
-
-/* "/build/torch/aten/src/native/Copy.cpp" is "src/native/Copy.cpp". */
-static void set_file(struct native_name *to, const char *path)
-{
-	const char *at = path ? path + strlen(path) : "";
-	int slashes = 0;
-
-	while (path && at > path && (at[-1] != '/' || ++slashes < 3))
-		at--;
-	snprintf(to->file, sizeof(to->file), "%s", at);
-}
-
-static uint32_t number(Dwarf_Die *die, unsigned int attr)
-{
-	Dwarf_Attribute a;
-	Dwarf_Word v = 0;
-
-	dwarf_formudata(dwarf_attr(die, attr, &a), &v);
-	return v <= INT32_MAX ? (uint32_t)v : 0;
-}
-
-static void set_place(struct native_name *to, Dwarf_Die *cu, Dwarf_Addr pc)
-{
-	Dwarf_Line *l = dwarf_getsrc_die(cu, pc);
-	int n = 0;
-
-	if (!l || dwarf_lineno(l, &n))
-		return;
-	to->line = n > 0 ? (uint32_t)n : 0;
-	set_file(to, dwarf_linesrc(l, NULL, NULL));
-}
-
-/* Where an inlined function was called. */
-static void set_call(struct native_name *to, Dwarf_Die *cu, Dwarf_Die *inlined)
-{
-	Dwarf_Files *files;
-	size_t n;
-
-	to->line = number(inlined, DW_AT_call_line);
-	if (!dwarf_getsrcfiles(cu, &files, &n))
-		set_file(to, dwarf_filesrc(files, number(inlined, DW_AT_call_file), NULL, NULL));
-}
-
-static size_t look(Dwarf *dwarf, uint64_t vaddr, struct native_name out[ANSWER])
-{
-	struct chain c = { .left = ENTRIES };
-	Dwarf_Die cu;
-	size_t n = 0;
-
-	if (!dwarf_addrdie(dwarf, vaddr, &cu))
-		return 0;
-	descend(&c, &cu, vaddr, 0);
-	/* A function inside another one (a lambda's, a local class's) stands for itself. */
-	for (size_t i = c.n; i-- > 0 && n < ANSWER;) {
-		const char *name = name_of(&c.die[i]);
-
-		out[n] = (struct native_name){ .flags = FRAME_INLINE };
-		snprintf(out[n].name, sizeof(out[n].name), "%s", name ? name : "");
-		if (!n)
-			set_place(&out[n], &cu, vaddr);
-		else
-			set_call(&out[n], &cu, &c.die[i + 1]);
-		n++;
-		if (dwarf_tag(&c.die[i]) == DW_TAG_subprogram)
-			break;
-	}
-	if (n)
-		out[n - 1].flags = 0;
-	return n;
-}
+/* --- in the child --- */
 
 static void limit(int resource, rlim_t to)
 {
@@ -180,41 +72,90 @@ static void close_but(unsigned int a, unsigned int b)
 	close_range(high + 1, ~0u, 0);
 }
 
+/* Of memory that can be written, as it is counted (statm: size, and five further on the data). */
+static void limit_memory(uint64_t file)
+{
+	unsigned long pages = 0, data = 0;
+	FILE *f = fopen("/proc/self/statm", "re");
+
+	if (f && fscanf(f, "%lu %*u %*u %*u %*u %lu", &pages, &data) != 2)
+		pages = data = 0;
+	if (f)
+		fclose(f);
+#ifndef __SANITIZE_ADDRESS__ /* its shadow alone is larger */
+	limit(RLIMIT_DATA, data * 4096 + ROOM);
+	limit(RLIMIT_AS, pages * 4096 + file + 2 * ROOM);
+#else
+	(void)file;
+#endif
+}
+
+/* If memory is short, it is the first to go. */
+static void first_to_go(void)
+{
+	int fd = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+
+	if (fd >= 0 && write(fd, "1000", 4) < 0)
+		errno = 0;
+	if (fd >= 0)
+		close(fd);
+}
+
 /* For the case that a file takes over: no rights, no file but its own, and none that is opened anew. */
 static void confine(int end, int fd)
 {
 	struct __user_cap_header_struct h = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2] = { { 0 } };
+	struct stat st = { .st_size = 0 };
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	fstat(fd, &st);
+	first_to_go();
+	limit_memory((uint64_t)st.st_size);
 	close_but((unsigned int)end, (unsigned int)fd);
 	limit(RLIMIT_NOFILE, 0);
 	limit(RLIMIT_CPU, CPU_S);
 	limit(RLIMIT_CORE, 0);
-#ifndef __SANITIZE_ADDRESS__ /* its shadow alone is larger */
-	limit(RLIMIT_AS, ROOM);
-#endif
 	syscall(SYS_capset, &h, none);
 }
 
-static _Noreturn void serve(int end, int fd)
+/* As .gnu_debuglink has it. */
+static bool has_crc(int fd, uint32_t want)
 {
-	struct native_name out[ANSWER];
-	Dwarf *dwarf;
-	uint64_t vaddr;
-	Elf *elf;
+	static uint32_t table[256];
+	unsigned char part[65536];
+	uint32_t crc = ~0u;
+	off_t at = 0;
+	ssize_t n;
 
-	confine(end, fd);
-	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL); /* reads: a mapped file that shrinks kills */
-	dwarf = elf ? dwarf_begin_elf(elf, DWARF_C_READ, NULL) : NULL;
-	while (dwarf && recv(end, &vaddr, sizeof(vaddr), 0) == sizeof(vaddr)) {
-		size_t n = look(dwarf, vaddr, out);
+	for (uint32_t i = 0; i < 256; i++) {
+		table[i] = i;
+		for (int bit = 0; bit < 8; bit++)
+			table[i] = table[i] >> 1 ^ (table[i] & 1 ? 0xedb88320u : 0);
+	}
+	for (; (n = pread(fd, part, sizeof(part), at)) > 0; at += n)
+		for (ssize_t i = 0; i < n; i++)
+			crc = crc >> 8 ^ table[(crc ^ part[i]) & 255];
+	return ~crc == want;
+}
 
-		/* An empty message would be the end. */
-		if (send(end, n ? (void *)out : &vaddr, n ? n * sizeof(out[0]) : 1, MSG_NOSIGNAL) <
-		    0)
+static _Noreturn void serve(const struct lines *l, int end, int nice)
+{
+	const struct timeval idle = { .tv_sec = IDLE_S };
+	static struct answer a; /* large */
+	struct dwarf *d;
+
+	/* Not by poll(): that takes no descriptor where none may be opened. */
+	setsockopt(end, SOL_SOCKET, SO_RCVTIMEO, &idle, sizeof(idle));
+	setpriority(PRIO_PROCESS, 0, nice);
+	confine(end, l->file);
+	d = l->check && !has_crc(l->file, l->crc) ? NULL : dwarf_open(l->file);
+	while (recv(end, &a.vaddr, sizeof(a.vaddr), 0) == sizeof(a.vaddr)) {
+		size_t n = d ? dwarf_look(d, a.vaddr, a.name) : 0;
+		size_t bytes = offsetof(struct answer, name) + n * sizeof(a.name[0]);
+
+		if (send(end, &a, bytes, MSG_NOSIGNAL) < 0)
 			break;
 	}
 	_exit(0);
@@ -222,110 +163,172 @@ static _Noreturn void serve(int end, int fd)
 
 /* --- in the parent --- */
 
-struct lines {
-	pid_t pid; /* 0: it is gone */
-	int fd;    /* owned */
-};
-
-int lines_new(struct lines **out, const struct image *i)
+struct lines *lines_new(int fd, const uint32_t *crc)
 {
-	struct lines *l;
-	int end[2], err = -ENOMEM;
+	struct lines *l = NULL;
 
-	if (!i->debug_bytes || i->fd < 0)
-		return -ENOENT;
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, end) < 0)
-		return -errno;
+#ifdef AON_LIBDW
 	l = calloc(1, sizeof(*l));
-	if (!l)
-		goto close_both;
-	l->fd = end[0];
-	l->pid = fork();
-	if (l->pid < 0) {
-		err = -errno;
-		goto free_lines;
+#endif
+	if (!l) {
+		close(fd);
+		return NULL;
 	}
-	if (!l->pid) {
-		close(end[0]);
-		serve(end[1], i->fd);
-	}
-	close(end[1]);
-	*out = l;
-	return 0;
-
-free_lines:
-	free(l);
-close_both:
-	close(end[0]);
-	close(end[1]);
-	return err;
+	*l = (struct lines){ .file = fd, .check = crc != NULL, .crc = crc ? *crc : 0, .fd = -1 };
+	return l;
 }
 
-static void stop(struct lines *l)
+static int start(struct lines *l, int nice)
+{
+	int end[2];
+
+	if (l->strikes >= STRIKES)
+		return -ENOENT;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, end) < 0)
+		return -EAGAIN;
+	l->pid = fork();
+	if (!l->pid) {
+		close(end[0]);
+		serve(l, end[1], nice);
+	}
+	close(end[1]);
+	l->asked = 0;
+	l->fd = end[0];
+	if (l->pid > 0)
+		return 0;
+	l->pid = 0;
+	close(end[0]);
+	return -EAGAIN;
+}
+
+/* It has ended, or does now. */
+static void reap(struct lines *l)
+{
+	struct rusage r = { .ru_utime = { 0 } };
+	int status = 0;
+
+	while (wait4(l->pid, &status, 0, &r) < 0 && errno == EINTR)
+		;
+	cpu_ns += 1000ull * ((uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000u +
+			     (uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec));
+	if (l->asked) /* else it had nothing to do any more */
+		l->strikes++;
+	close(l->fd);
+	l->fd = -1;
+	l->pid = 0;
+	l->asked = 0;
+}
+
+void lines_stop(struct lines *l)
 {
 	if (!l->pid)
 		return;
 	kill(l->pid, SIGKILL);
-	while (waitpid(l->pid, NULL, 0) < 0 && errno == EINTR)
-		;
-	close(l->fd);
-	l->pid = 0;
+	reap(l);
 }
 
 void lines_free(struct lines *l)
 {
 	if (!l)
 		return;
-	stop(l);
+	lines_stop(l);
+	close(l->file);
 	free(l);
 }
 
-size_t lines_at(struct lines *l, uint64_t vaddr, struct native_name *out, size_t cap)
+bool lines_alive(const struct lines *l)
 {
-	struct pollfd p = { .fd = l->fd, .events = POLLIN };
-	struct native_name got[ANSWER];
-	ssize_t bytes = 0;
-	size_t n;
+	return l->pid > 0;
+}
+
+bool lines_asked(const struct lines *l)
+{
+	return l->pid && l->asked;
+}
+
+void lines_tick(struct lines *l, uint64_t now_ns)
+{
+	siginfo_t info = { .si_pid = 0 };
 
 	if (!l->pid)
+		return;
+	if (l->asked && now_ns - l->since_ns > LATE_NS)
+		lines_stop(l);
+	else if (!waitid(P_PID, (id_t)l->pid, &info, WEXITED | WNOHANG | WNOWAIT) &&
+		 info.si_pid == l->pid &&
+		 (!l->asked || recv(l->fd, &info, 1, MSG_PEEK | MSG_DONTWAIT) <= 0))
+		reap(l);
+}
+
+static int send_ask(struct lines *l, uint64_t vaddr)
+{
+	if (send(l->fd, &vaddr, sizeof(vaddr), MSG_NOSIGNAL | MSG_DONTWAIT) == sizeof(vaddr))
 		return 0;
-	if (send(l->fd, &vaddr, sizeof(vaddr), MSG_NOSIGNAL) == sizeof(vaddr) &&
-	    poll(&p, 1, WAIT_MS) == 1)
-		bytes = recv(l->fd, got, sizeof(got), MSG_DONTWAIT);
-	if (bytes <= 0) {
-		stop(l);
-		return 0;
+	return errno == EAGAIN ? -EAGAIN : -EPIPE;
+}
+
+static int ask(struct lines *l, uint64_t vaddr, int nice)
+{
+	int err = l->pid ? 0 : start(l, nice);
+
+	if (err)
+		return err;
+	if (l->asked == ASKS)
+		return -EAGAIN;
+	err = send_ask(l, vaddr);
+	if (err == -EPIPE && !l->asked) { /* it had waited long enough */
+		lines_stop(l);
+		err = start(l, nice);
+		err = err ? err : send_ask(l, vaddr);
 	}
-	n = (size_t)bytes / sizeof(got[0]);
-	if (n > cap) /* the function itself stays: what is inlined deepest goes */
-		memmove(got, got + (n - cap), cap * sizeof(got[0]));
-	n = n < cap ? n : cap;
-	for (size_t i = 0; i < n; i++) {
-		got[i].name[sizeof(got[i].name) - 1] = '\0';
-		got[i].file[sizeof(got[i].file) - 1] = '\0';
-		out[i] = got[i];
-		out[i].flags = i + 1 < n ? FRAME_INLINE : 0;
-	}
-	return n;
-}
-
-#else
-
-int lines_new(struct lines **out, const struct image *i)
-{
-	(void)out, (void)i;
-	return -ENOENT;
-}
-
-void lines_free(struct lines *l)
-{
-	(void)l;
-}
-
-size_t lines_at(struct lines *l, uint64_t vaddr, struct native_name *out, size_t cap)
-{
-	(void)l, (void)vaddr, (void)out, (void)cap;
+	if (err)
+		return err == -ENOENT ? err : -EAGAIN;
+	if (!l->asked++)
+		l->since_ns = clock_mono_ns();
 	return 0;
 }
 
-#endif
+int lines_ask(struct lines *l, uint64_t vaddr)
+{
+	return ask(l, vaddr, NICE);
+}
+
+int lines_take(struct lines *l, uint64_t *vaddr, struct native_name *out, size_t cap)
+{
+	static struct answer a; /* large; a reader of stacks is one thread */
+	const size_t head = offsetof(struct answer, name);
+	ssize_t bytes = l->asked ? recv(l->fd, &a, sizeof(a), MSG_DONTWAIT) : -1;
+	size_t n, skip;
+
+	if (bytes < (ssize_t)head)
+		return -EAGAIN;
+	l->asked--;
+	l->since_ns = clock_mono_ns();
+	*vaddr = a.vaddr;
+	n = ((size_t)bytes - head) / sizeof(a.name[0]);
+	skip = n > cap ? n - cap : 0; /* the function itself stays: what is inlined deepest goes */
+	for (size_t i = skip; i < n; i++) {
+		struct native_name *to = &out[i - skip];
+
+		*to = a.name[i];
+		to->name[sizeof(to->name) - 1] = '\0';
+		to->file[sizeof(to->file) - 1] = '\0';
+		to->flags = (to->flags & NATIVE_SYSTEM) | (i + 1 < n ? FRAME_INLINE : 0);
+	}
+	return (int)(n - skip);
+}
+
+size_t lines_at(struct lines *l, uint64_t vaddr, struct native_name *out, size_t cap, int wait_ms)
+{
+	struct pollfd p = { .events = POLLIN };
+	uint64_t of;
+	int n = ask(l, vaddr, 0);
+
+	if (n)
+		return 0;
+	p.fd = l->fd;
+	n = poll(&p, 1, wait_ms) == 1 ? lines_take(l, &of, out, cap) : -EAGAIN;
+	if (n < 0)
+		lines_stop(l);
+	return n > 0 ? (size_t)n : 0;
+}

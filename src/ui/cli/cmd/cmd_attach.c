@@ -144,6 +144,8 @@ static void take_frame(struct seen *s, struct json_tok frame)
 			text_of(f.file, sizeof(f.file), value);
 		else if (json_tok_is(key, "line") && json_tok_i64(value, &line))
 			f.line = (uint32_t)line;
+		else if (json_tok_is(key, "inlined"))
+			f.inlined = *value.s == 't';
 	}
 	if (s->frames < STACK_FRAMES)
 		frame_text(&f, s->frame[s->frames++]);
