@@ -99,12 +99,14 @@ enum frame_kind { FRAME_PYTHON, FRAME_NATIVE, FRAME_TASK /* of asyncio */, FRAME
 
 #define FRAME_USER    0x1u /* code of the program: in no site-packages and not the standard library */
 #define FRAME_SCANNED 0x2u /* found by a scan of the stack for return addresses, not by unwinding */
-#define FRAME_INLINE  0x4u
+#define FRAME_INLINE  0x4u /* inlined into the next one */
 
 /* Ids of names are the store's. */
 struct stack_frame {
 	uint32_t name; /* the function */
-	uint32_t file; /* Python: its path. Native: the source where known, else the library */
+	uint32_t
+		file; /* Python: its path. Native: the source where known, of a library behind its name
+			* ("libx.so:/src/x.c"); else the library or program */
 	uint32_t line; /* 0: not known */
 	uint8_t kind;  /* enum frame_kind */
 	uint8_t flags;

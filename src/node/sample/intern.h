@@ -13,12 +13,20 @@
 /* Sends a message whole. 0, or -errno: it was not sent. */
 typedef int send_fn(void *arg, const void *msg, size_t n);
 
+#define INTERN_WAITING 128u
+
+struct waiting;
+
 struct intern {
 	send_fn *send;
 	void *arg;
-	struct map ids;          /* owned: hash -> id, blame << 32 */
-	uint32_t n;              /* stacks so far; ids are 1 to n */
+	struct map ids;  /* owned: hash -> id */
+	uint32_t *blame; /* owned, by id; room for .blame_cap */
+	size_t blame_cap;
+	uint32_t n;              /* stacks so far; ids are 1 to n, */
+	uint32_t sent;           /* and of those up to `sent` the other side knows */
 	struct natives *natives; /* borrowed */
+	struct waiting *waiting[INTERN_WAITING]; /* owned: the others, for lines of their frames */
 };
 
 void intern_fini(struct intern *x);
@@ -26,8 +34,16 @@ void intern_fini(struct intern *x);
 bool intern_full(const struct intern *x);
 
 /*
- * The id of the stack of a look, sent if it is new, and the frame that is to blame (UINT32_MAX:
- * none). *id is 0 if there are no frames, or the process has too many new stacks. -errno of send.
+ * Sends the stacks that wait, in order, as far as they wait for nothing; `now` all of them. True: all that
+ * have an id are sent. False: samples of others must wait, too.
+ */
+bool intern_flush(struct intern *x, bool now);
+
+/*
+ * The id of the stack of a look. A new one is sent, or waits for lines. *id is 0 if there are no frames,
+ * or the process has too many new stacks. -errno of send.
  */
 int intern_stack(struct intern *x, struct process *p, struct look *look, uint64_t now_ns,
-		 uint32_t *id, uint32_t *blame);
+		 uint32_t *id);
+/* The frame that is to blame in a stack that was sent; UINT32_MAX: none. */
+uint32_t intern_blame(const struct intern *x, uint32_t id);

@@ -7,14 +7,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <time.h>
 
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/vec.h"
 #include "stacks/rights.h"
 
-#define BATCH     1024u
+#define BATCH     4096u
+#define MESSAGE   1024u /* samples of a message */
 #define BATCH_NS  400000000ull
+#define HOLD_NS   3000000000ull /* at most, samples wait for the lines of stacks */
+#define SOON_NS   100000000ull  /* then it is looked whether these are known */
 #define LATE_NS   200000000ull
 #define STATUS_NS 1000000000ull
 #define TOGETHER \
@@ -59,6 +63,7 @@ struct sampler {
 	struct swire_sample batch[BATCH];
 	size_t n;
 	uint64_t flush_ns, status_ns;
+	uint64_t held_ns;           /* since when the batch waits for lines; 0: it does not */
 	uint64_t cpu_ns, cpu_at_ns; /* at the last status */
 	double use;                 /* of a CPU, lately */
 	uint32_t suspect;           /* a process whose last look took long; 0: none */
@@ -79,9 +84,8 @@ int sampler_new(struct sampler **out, const struct sampler_opts *o)
 		free(s);
 		return -ENOMEM;
 	}
-	s->intern = (struct intern){
-		.send = o->send, .arg = o->arg, .n = s->guard->stacks, .natives = &s->natives
-	};
+	s->intern = (struct intern){ .send = o->send, .arg = o->arg, .natives = &s->natives };
+	s->intern.n = s->intern.sent = s->guard->stacks;
 	*out = s;
 	return 0;
 }
@@ -262,28 +266,57 @@ size_t sampler_alive(const struct sampler *s)
 
 /* --- its own cost --- */
 
-/* With that of the children that demangle, and of the workers before this one. */
+/*
+ * With that of the children that demangle, and of the workers before this one. What reading debug
+ * information has taken at once is counted over the time that it may take it in: else a program's first
+ * second would cost all of them their samples.
+ */
 static uint64_t cost_ns(const struct sampler *s)
 {
-	uint64_t own = s->guard->cpu_ns + clock_cpu_ns();
+	uint64_t own = s->guard->cpu_ns + clock_cpu_ns(), later = natives_owes(&s->natives);
 	struct rusage r;
 
 	if (getrusage(RUSAGE_CHILDREN, &r) < 0)
 		return own;
-	return own + 1000ull * ((uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000u +
-				(uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec));
+	return own - later +
+	       1000ull * ((uint64_t)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) * 1000000u +
+			  (uint64_t)(r.ru_utime.tv_usec + r.ru_stime.tv_usec));
 }
 
 /* --- messages --- */
 
-static void send_batch(struct sampler *s, uint64_t now_ns)
+static void send_message(struct sampler *s, struct swire_sample *first, size_t n)
 {
 	static char msg[SWIRE_BYTES];
-	int n = s->n ? swire_put_samples(msg, s->batch, s->n) : 0;
+	int bytes;
 
-	if (n > 0 && s->o.send(s->o.arg, msg, (size_t)n))
+	for (size_t i = 0; i < n; i++)
+		first[i].blame = intern_blame(&s->intern, first[i].stack);
+	bytes = swire_put_samples(msg, first, n);
+	if (bytes < 0 || s->o.send(s->o.arg, msg, (size_t)bytes))
+		s->guard->missed += n;
+}
+
+/* Stacks go first: while one of them waits for lines, samples wait, too. */
+static void send_batch(struct sampler *s, uint64_t now_ns, bool now)
+{
+	bool known;
+
+	natives_poll(&s->natives, now_ns);
+	now |= s->n == BATCH || (s->held_ns && now_ns - s->held_ns > HOLD_NS);
+	known = intern_flush(&s->intern, now);
+	s->guard->stacks = s->intern.sent;
+	if (!known && !now) {
+		s->held_ns = s->held_ns ? s->held_ns : now_ns;
+		s->flush_ns = now_ns + SOON_NS;
+		return;
+	}
+	for (size_t i = 0; i < s->n && known; i += MESSAGE)
+		send_message(s, s->batch + i, s->n - i < MESSAGE ? s->n - i : MESSAGE);
+	if (!known) /* nobody takes them */
 		s->guard->missed += s->n;
 	s->n = 0;
+	s->held_ns = 0;
 	s->flush_ns = now_ns + BATCH_NS;
 }
 
@@ -404,19 +437,18 @@ static void add_sample(struct sampler *s, struct thread *t, uint32_t centihertz,
 		*last = (struct thread_last){ .state = (uint8_t)look->now.state,
 					      .flags = look->py.flags,
 					      .detail = look->detail };
-		if (intern_stack(&s->intern, t->of, look, now_ns, &last->id, &last->blame)) {
+		if (intern_stack(&s->intern, t->of, look, now_ns, &last->id)) {
 			s->guard->missed++;
 			return;
 		}
 	}
 	if (s->n == BATCH)
-		send_batch(s, now_ns);
+		send_batch(s, now_ns, true);
 	s->batch[s->n++] = (struct swire_sample){ .t_ns = now_ns,
 						  .pid = (uint32_t)process_pid(t->of),
 						  .tid = (uint32_t)t->tid,
 						  .stack = last->id,
 						  .centihertz = centihertz,
-						  .blame = last->blame,
 						  .state = last->state,
 						  .flags = last->flags | flags,
 						  .detail = last->detail };
@@ -488,7 +520,7 @@ static void pay_and_sample(struct sampler *s, struct target *t)
 	guard_begin(s->guard, pid, now);
 	sample(s, t, now);
 	guard_end(s->guard);
-	s->guard->stacks = s->intern.n;
+	s->guard->stacks = s->intern.sent;
 	took = clock_mono_ns() - now;
 	if (is_slow(s, pid, took, watched ? waits() - before : 0) || t->err == -ETIMEDOUT)
 		guard_slow(s->guard, pid, now + took, false);
@@ -509,7 +541,7 @@ uint64_t sampler_run(struct sampler *s, uint64_t now_ns)
 		pay_and_sample(s, t);
 	}
 	if (now_ns >= s->flush_ns)
-		send_batch(s, now_ns);
+		send_batch(s, now_ns, false);
 	if (now_ns >= s->status_ns) {
 		govern(s, now_ns);
 		bound_memory(s);
@@ -526,6 +558,14 @@ uint64_t sampler_run(struct sampler *s, uint64_t now_ns)
 
 void sampler_flush(struct sampler *s, uint64_t now_ns)
 {
-	send_batch(s, now_ns);
+	const struct timespec moment = { .tv_nsec = 10000000 };
+	uint64_t until = now_ns + NATIVES_WAIT_NS;
+
+	/* Nothing else is to be done: lines are waited for. */
+	for (send_batch(s, now_ns, false); s->held_ns && now_ns < until; now_ns = clock_mono_ns()) {
+		nanosleep(&moment, NULL);
+		send_batch(s, now_ns, false);
+	}
+	send_batch(s, now_ns, true);
 	send_status(s, now_ns);
 }

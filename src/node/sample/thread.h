@@ -15,7 +15,7 @@ struct process;
 
 /* What a sample of a thread has, after a look. */
 struct thread_last {
-	uint32_t id, blame, detail; /* id: of the stack; 0: none */
+	uint32_t id, detail; /* id: of the stack; 0: none */
 	uint8_t state, flags;
 };
 

@@ -166,6 +166,23 @@ int swire_read(const void *msg, size_t n, const struct swire_fns *fns, void *arg
 	}
 }
 
+uint32_t swire_blame(const struct swire_frame *f, size_t n)
+{
+	uint32_t best = n ? 0 : UINT32_MAX;
+	int worth = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int is = f[i].flags & FRAME_USER ? 2 + (f[i].kind != FRAME_NATIVE)
+						 : f[i].kind == FRAME_PYTHON;
+
+		if (is <= worth)
+			continue;
+		worth = is;
+		best = (uint32_t)i;
+	}
+	return best;
+}
+
 /* --- writing --- */
 
 struct out {

@@ -74,6 +74,10 @@ struct swire_status {
 	size_t reason_len;
 };
 
+/* The frame to blame: the innermost of the program's own code, in Python if there is any; without, of
+ * Python, else of all. */
+uint32_t swire_blame(const struct swire_frame *f, size_t n);
+
 /* Gets what a message says. Any may be NULL. Not 0: reading ends with that. */
 struct swire_fns {
 	int (*targets)(void *arg, const struct swire_target *t, size_t n);

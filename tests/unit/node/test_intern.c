@@ -22,11 +22,11 @@ static int on_send(void *arg, const void *msg, size_t n)
 static uint32_t stack_at(struct intern *x, struct process *p, uint64_t pc, uint64_t now_ns)
 {
 	static struct look look;
-	uint32_t id, blame;
+	uint32_t id;
 
 	look.native[0] = (struct native_frame){ .pc = pc, .offset = pc };
 	look.natives = 1;
-	if (intern_stack(x, p, &look, now_ns, &id, &blame))
+	if (intern_stack(x, p, &look, now_ns, &id))
 		return UINT32_MAX;
 	return id;
 }
@@ -88,7 +88,8 @@ static void demangles(struct natives *x)
 	all = faults() - all;
 	T_OK(one > 0 && all < 2 * one + 100, "8 names take one child: %ld faults, one takes %ld",
 	     all, one);
-	T_OK(!strcmp(x->text + natives_at(x, &f[7])->name_at, "named8x::f"), "and are demangled");
+	T_OK(!strcmp(x->text + natives_at(x, &f[7])->self.name_at, "named8x::f"),
+	     "and are demangled");
 	native_target_free(t);
 }
 
@@ -128,7 +129,7 @@ int main(void)
 	T_OK(stack_at(&x, other, ++at, S) == last + 1, "another process gets further ones");
 	T_OK(stack_at(&x, greedy, ++at, 3 * S) == last + 2, "and it, too, in a while");
 	T_OK(!intern_full(&x), "there are more");
-	x.n = SWIRE_STACKS;
+	x.n = x.sent = SWIRE_STACKS;
 	T_OK(intern_full(&x) && stack_at(&x, other, ++at, S) == 0, "until there are none");
 	demangles(&natives);
 	hashes(&natives);

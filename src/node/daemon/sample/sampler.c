@@ -74,15 +74,6 @@ static uint32_t blame_id(struct sampler *s, const struct swire_frame *f)
 	return name_id(s, text, n < (int)sizeof(text) ? (size_t)n : sizeof(text) - 1);
 }
 
-/* The innermost frame of the program's own code, else the innermost. */
-static uint32_t blame_of(const struct swire_frame *f, size_t n)
-{
-	for (size_t i = 0; i < n; i++)
-		if (f[i].flags & FRAME_USER)
-			return (uint32_t)i;
-	return 0;
-}
-
 /* The part of a step that its frames tell, as readers of raw samples find it (insight/samples). */
 static enum host_part part_of(const struct parts *parts, const struct swire_frame *f, size_t n)
 {
@@ -108,7 +99,7 @@ static int on_stack(void *arg, uint32_t id, const struct swire_frame *f, size_t 
 {
 	struct sampler *s = arg;
 	struct stack_frame frame[STACK_FRAMES_MAX];
-	struct sampled_stack x = { .n = (uint32_t)n, .blame = blame_of(f, n) };
+	struct sampled_stack x = { .n = (uint32_t)n, .blame = swire_blame(f, n) };
 
 	if (id != s->stacks + 1)
 		return -EBADMSG;
