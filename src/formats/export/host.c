@@ -72,41 +72,86 @@ void host_fini(struct host *h)
 {
 	free(h->row);
 	free(h->place_of);
+	free(h->place_frame);
 	free(h->function_of);
 	lookup_fini(&h->place);
 	lookup_fini(&h->function);
 	*h = (struct host){ 0 };
 }
 
-static uint32_t number(struct lookup *x, struct stack_frame **of, size_t *n,
-		       const struct stack_frame *f, bool *first)
+static uint64_t hash_of(const struct stack_frame *f)
 {
-	uint64_t hash = hash_mix((uint64_t)f->name << 32 | f->file, f->line);
-	uint32_t i;
-
-	*first = false;
-	for (size_t at = 0; lookup_next(x, hash, &at, &i);)
-		if ((*of)[i].name == f->name && (*of)[i].file == f->file &&
-		    (*of)[i].line == f->line)
-			return i;
-	if (vec_more(of, *n, sizeof(**of)) < 0 || lookup_put(x, hash, (uint32_t)*n) < 0)
-		return UINT32_MAX;
-	*first = true;
-	(*of)[*n] = *f;
-	return (uint32_t)(*n)++;
+	return hash_mix((uint64_t)f->name << 32 | f->file, f->line);
 }
 
-uint32_t host_place(struct host *h, const struct stack_frame *f, bool *first)
+static bool same(const struct stack_frame *a, const struct stack_frame *b)
 {
-	return number(&h->place, &h->place_of, &h->places, f, first);
+	return a->name == b->name && a->file == b->file && a->line == b->line;
+}
+
+uint32_t host_inlined(const struct stack_frame *f, uint32_t n)
+{
+	uint32_t k = 1;
+
+	while (k < n && f[k - 1].flags & FRAME_INLINE)
+		k++;
+	return k;
+}
+
+static bool same_place(const struct host *h, uint32_t place, const struct stack_frame *f,
+		       uint32_t n)
+{
+	const struct host_place *p = &h->place_of[place];
+	bool is = p->n == n;
+
+	for (uint32_t i = 0; i < n && is; i++)
+		is = same(&h->place_frame[p->first + i], &f[i]);
+	return is;
+}
+
+uint32_t host_place(struct host *h, const struct stack_frame *f, uint32_t n, bool *first)
+{
+	struct host_place new = { h->place_frames, n };
+	uint64_t hash = n;
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		hash = hash_mix(hash, hash_of(&f[i]));
+	*first = false;
+	for (size_t at = 0; lookup_next(&h->place, hash, &at, &i);)
+		if (same_place(h, i, f, n))
+			return i;
+	for (i = 0; i < n; i++) {
+		if (vec_more(&h->place_frame, h->place_frames, sizeof(*h->place_frame)) < 0)
+			return UINT32_MAX;
+		h->place_frame[h->place_frames++] = f[i];
+	}
+	if (vec_more(&h->place_of, h->places, sizeof(*h->place_of)) < 0 ||
+	    lookup_put(&h->place, hash, (uint32_t)h->places) < 0)
+		return UINT32_MAX;
+	*first = true;
+	h->place_of[h->places] = new;
+	return (uint32_t)h->places++;
 }
 
 uint32_t host_function(struct host *h, const struct stack_frame *f, bool *first)
 {
 	struct stack_frame whole = *f;
+	uint64_t hash;
+	uint32_t i;
 
 	whole.line = 0;
-	return number(&h->function, &h->function_of, &h->functions, &whole, first);
+	hash = hash_of(&whole);
+	*first = false;
+	for (size_t at = 0; lookup_next(&h->function, hash, &at, &i);)
+		if (same(&h->function_of[i], &whole))
+			return i;
+	if (vec_more(&h->function_of, h->functions, sizeof(*h->function_of)) < 0 ||
+	    lookup_put(&h->function, hash, (uint32_t)h->functions) < 0)
+		return UINT32_MAX;
+	*first = true;
+	h->function_of[h->functions] = whole;
+	return (uint32_t)h->functions++;
 }
 
 char *host_thread(const struct trace *t, uint32_t track, char *out, size_t cap)

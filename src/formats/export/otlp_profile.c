@@ -54,31 +54,45 @@ static uint32_t put_attribute(struct otlp *o, uint32_t key, const char *text)
 }
 
 /* Numbers of places and functions begin at 0, and the tables' at 1. */
-static uint32_t location(struct otlp *o, const struct stack_frame *f)
+static uint32_t function_of(struct otlp *o, const struct stack_frame *f)
+{
+	uint32_t function, name, file = 0;
+	size_t at;
+	bool first;
+
+	function = host_function(&o->h, f, &first);
+	if (function == UINT32_MAX || !first)
+		return function + 1;
+	name = put_string(o, host_name(o->w->t, f->name));
+	if (f->file)
+		file = put_string(o, host_name(o->w->t, f->file));
+	at = pb_open(&o->function, FUNCTIONS);
+	pb_put_u64(&o->function, 1, name);
+	pb_put_u64(&o->function, 2, name);
+	pb_put_u64(&o->function, 3, file);
+	pb_close(&o->function, at);
+	return function + 1;
+}
+
+/* A line for each function that is inlined there, then one for the function that has it. */
+static uint32_t location(struct otlp *o, const struct stack_frame *f, uint32_t n)
 {
 	struct pb_out *m = &o->location;
 	size_t at, line;
 	bool first;
-	uint32_t place = host_place(&o->h, f, &first), function, name, file = 0;
+	uint32_t place = host_place(&o->h, f, n, &first);
 
 	if (place == UINT32_MAX || !first)
 		return place + 1;
-	function = host_function(&o->h, f, &first);
-	if (function != UINT32_MAX && first) {
-		name = put_string(o, host_name(o->w->t, f->name));
-		if (f->file)
-			file = put_string(o, host_name(o->w->t, f->file));
-		at = pb_open(&o->function, FUNCTIONS);
-		pb_put_u64(&o->function, 1, name);
-		pb_put_u64(&o->function, 2, name);
-		pb_put_u64(&o->function, 3, file);
-		pb_close(&o->function, at);
-	}
 	at = pb_open(m, LOCATIONS);
-	line = pb_open(m, 3);
-	pb_put_u64(m, 1, function + 1);
-	pb_put_u64(m, 2, f->line);
-	pb_close(m, line);
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t function = function_of(o, &f[i]);
+
+		line = pb_open(m, 3);
+		pb_put_u64(m, 1, function);
+		pb_put_u64(m, 2, f[i].line);
+		pb_close(m, line);
+	}
 	pb_close(m, at);
 	return place + 1;
 }
@@ -96,9 +110,11 @@ static uint32_t put_stack(struct otlp *o, uint32_t stack)
 	*known = o->stacks;
 	at = pb_open(&o->stack, STACKS);
 	packed = pb_open(&o->stack, 1);
-	for (uint32_t i = 0; i < s.n; i++) {
-		uint32_t l = location(o, &s.frame[i]);
+	for (uint32_t i = 0, some; i < s.n; i += some) {
+		uint32_t l;
 
+		some = host_inlined(&s.frame[i], s.n - i);
+		l = location(o, &s.frame[i], some);
 		if (!l)
 			o->err = -ENOMEM;
 		pb_put_varint(&o->stack, l);

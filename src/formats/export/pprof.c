@@ -86,18 +86,14 @@ static void put_function(struct sink *s, struct pb_out *m, uint32_t id, uint32_t
 	put_msg(s, m, FUNCTION);
 }
 
-static void put_location(struct sink *s, struct pb_out *m, uint32_t id, uint32_t function,
-			 uint32_t line)
+static void put_line(struct pb_out *m, uint32_t function, uint32_t line)
 {
-	size_t at;
+	size_t at = pb_open(m, 4);
 
-	pb_put_u64(m, 1, id);
-	at = pb_open(m, 4);
 	pb_put_u64(m, 1, function);
 	if (line)
 		pb_put_u64(m, 2, line);
 	pb_close(m, at);
-	put_msg(s, m, LOCATION);
 }
 
 /* A frame's location, written before its first use. */
@@ -113,19 +109,24 @@ static uint32_t location(struct walk *w, struct pprof *p, uint32_t frame)
 	*id = ++p->last;
 	name = put_string(w->s, p, stacks_text(w, frame, room, sizeof(room)));
 	put_function(w->s, m, *id, name, 0);
-	put_location(w->s, m, *id, *id, 0);
+	pb_put_u64(m, 1, *id);
+	put_line(m, *id, 0);
+	put_msg(w->s, m, LOCATION);
 	return *id;
 }
 
 /* Functions of threads have numbers of their own, behind those that GPU work can have. */
-static uint32_t host_location(struct walk *w, struct pprof *p, const struct stack_frame *f)
+static uint32_t beyond(const struct walk *w, const struct pprof *p)
 {
-	uint32_t beyond = p->names + stacks_made(w->t) + 1, name, file = 0;
-	bool first;
-	uint32_t place = host_place(&p->threads, f, &first), function;
+	return p->names + stacks_made(w->t) + 1;
+}
 
-	if (place == UINT32_MAX || !first)
-		return place == UINT32_MAX ? 0 : beyond + place;
+/* 0: no memory. */
+static uint32_t host_function_id(struct walk *w, struct pprof *p, const struct stack_frame *f)
+{
+	uint32_t function, name, file = 0;
+	bool first;
+
 	function = host_function(&p->threads, f, &first);
 	if (function == UINT32_MAX)
 		return 0;
@@ -133,10 +134,31 @@ static uint32_t host_location(struct walk *w, struct pprof *p, const struct stac
 		name = put_string(w->s, p, host_name(w->t, f->name));
 		if (f->file)
 			file = put_string(w->s, p, host_name(w->t, f->file));
-		put_function(w->s, &p->m, beyond + function, name, file);
+		put_function(w->s, &p->m, beyond(w, p) + function, name, file);
 	}
-	put_location(w->s, &p->m, beyond + place, beyond + function, f->line);
-	return beyond + place;
+	return beyond(w, p) + function;
+}
+
+/* A place has a line for each function that is inlined there, then one for the function that has it. */
+static uint32_t host_location(struct walk *w, struct pprof *p, const struct stack_frame *f,
+			      uint32_t n)
+{
+	uint32_t function[STACK_FRAMES_MAX], place;
+	bool first;
+
+	place = host_place(&p->threads, f, n, &first);
+	if (place == UINT32_MAX || !first)
+		return place == UINT32_MAX ? 0 : beyond(w, p) + place;
+	for (uint32_t i = 0; i < n; i++) {
+		function[i] = host_function_id(w, p, &f[i]);
+		if (!function[i])
+			return 0;
+	}
+	pb_put_u64(&p->m, 1, beyond(w, p) + place);
+	for (uint32_t i = 0; i < n; i++)
+		put_line(&p->m, function[i], f[i].line);
+	put_msg(w->s, &p->m, LOCATION);
+	return beyond(w, p) + place;
 }
 
 static void put_label(struct pb_out *m, uint32_t key, uint32_t text)
@@ -170,8 +192,10 @@ static int put_threads(struct walk *w, struct pprof *p)
 		struct stack_row s = trace_stack(w->t, r->stack);
 		size_t at = pb_open(m, 1);
 
-		for (uint32_t k = 0; k < s.n; k++)
-			pb_put_varint(m, host_location(w, p, &s.frame[k]));
+		for (uint32_t k = 0, some; k < s.n; k += some) {
+			some = host_inlined(&s.frame[k], s.n - k);
+			pb_put_varint(m, host_location(w, p, &s.frame[k], some));
+		}
 		pb_close(m, at);
 		if (r->track != track)
 			thread = put_string(w->s, p,

@@ -230,6 +230,8 @@ static void host_line(struct walk *w, const struct host_row *r, const char *belo
 			snprintf(line, sizeof(line), f->line ? ":%u)" : ")", f->line);
 			sink_str(w->s, line);
 		}
+		if (f->flags & FRAME_INLINE)
+			sink_str(w->s, "_[i]"); /* as flamegraph.pl knows it */
 	}
 	if (r->state != SAMPLE_RUNNING) {
 		sink_str(w->s, ";[");

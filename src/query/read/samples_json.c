@@ -28,7 +28,8 @@ static void put_frame(struct json *j, const char *key, const struct trace *t,
 	json_members(j, J_STR("function", text_of(t, f->name)), J_STR("file", text_of(t, f->file)));
 	json_maybe(j, "line", f->line, f->line);
 	json_members(j, J_STR("kind", f->kind < FRAME_KINDS ? kind[f->kind] : NULL),
-		     J_BOOL("own", f->flags & FRAME_USER));
+		     J_BOOL("own", f->flags & FRAME_USER),
+		     J_BOOL("inlined", f->flags & FRAME_INLINE));
 	json_close(j);
 }
 
@@ -47,6 +48,7 @@ static void put_rows(struct json *j, const struct insight *in, const struct samp
 		json_bool(j, "held", b->held);
 		put_frame(j, "code", in->t, &b->frame);
 		json_str(j, "in", b->in.name ? frame_library(in->t, &b->in, label) : NULL);
+		json_str(j, "inlined_in", text_of(in->t, b->into.name));
 		json_maybe(j, "worker", b->worker.pid, b->worker.pid);
 		put_frame(j, "worker_code", in->t, &b->worker.frame);
 		json_close(j);

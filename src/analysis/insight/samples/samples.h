@@ -71,6 +71,7 @@ struct sample_worker {
 struct sample_blame {
 	struct stack_frame frame; /* of its heaviest line; name 0: no frame is known */
 	struct stack_frame in;    /* what it called most then: a library's; name 0: nothing */
+	struct stack_frame into;  /* the function that it is inlined into; name 0: none */
 	enum sample_state state;
 	bool held;                   /* the frame is that of the GIL's holder */
 	struct sample_worker worker; /* that it waits for */
@@ -138,13 +139,17 @@ bool file_is_library(const char *file);
 struct share samples_share(const struct samples_sum *s, double ns, uint64_t count);
 
 #define FRAME_LABEL 256u
+#define BLAME_CODE  (FRAME_LABEL + 112u)
 
 /* "__getitem__ (dataset.py:42)", "dataset.py:42 __getitem__", "PIL.Image.resize". */
 char *frame_called(const struct trace *t, const struct stack_frame *f, char out[FRAME_LABEL]);
 char *frame_placed(const struct trace *t, const struct stack_frame *f, char out[FRAME_LABEL]);
 char *frame_library(const struct trace *t, const struct stack_frame *f, char out[FRAME_LABEL]);
+/* Of the code that is to blame: ", inlined in step", or nothing; "dot (blas.c:7), inlined in step". */
+char *frame_inlined(const struct trace *t, const struct sample_blame *b, char out[FRAME_LABEL]);
+char *blame_called(const struct trace *t, const struct sample_blame *b, char out[BLAME_CODE]);
 
-#define BLAME_LABEL (2 * FRAME_LABEL + 64u)
+#define BLAME_LABEL (FRAME_LABEL + BLAME_CODE + 64u)
 
 /* "in load_item (dataset.py:42), running", "waiting for the GIL, held in pickle (worker.py:5)", "in next
  * (train.py:3), waiting for worker 4712: load_item (dataset.py:42)"; "mostly running" where `all`, its share in all states, is more than that of this one. */

@@ -158,6 +158,8 @@ static bool is_program(const struct trace *t, const struct stack_frame *f)
 	const char *file = frame_file(t, f), *base = strrchr(file, '/');
 
 	base = base ? base + 1 : file;
+	if (f->flags & FRAME_USER || f->line) /* with its source: of others' headers it is not */
+		return f->kind == FRAME_NATIVE && f->flags & FRAME_USER;
 	return f->kind == FRAME_NATIVE && f->name && *base && *base != '[' &&
 	       !strstr(base, ".so") && strncmp(base, "python", 6) != 0;
 }
@@ -197,6 +199,8 @@ static struct sample_blame blame_of(const struct insight *in, const struct sampl
 	if (at > 0)
 		b.in = s.frame[at - 1];
 	b.frame = s.frame[at];
+	for (uint32_t i = at; i + 1 < s.n && s.frame[i].flags & FRAME_INLINE; i++)
+		b.into = s.frame[i + 1];
 	for (at++; at < s.n && is_nameless(in->t, &b.frame); at++)
 		if (s.frame[at].kind == FRAME_PYTHON && s.frame[at].file == b.frame.file)
 			b.frame = s.frame[at]; /* sum() may stand between the two */
@@ -209,6 +213,7 @@ static void merge(struct sample_blame *row, const struct sample_blame *b, double
 	if (b->ns > *heaviest) {
 		row->frame = b->frame;
 		row->in = b->in;
+		row->into = b->into;
 		row->stack = b->stack;
 		*heaviest = b->ns;
 	}

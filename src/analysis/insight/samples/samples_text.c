@@ -51,6 +51,23 @@ char *frame_placed(const struct trace *t, const struct stack_frame *f, char out[
 	return out;
 }
 
+char *frame_inlined(const struct trace *t, const struct sample_blame *b, char out[FRAME_LABEL])
+{
+	*out = '\0';
+	if (b->into.name)
+		snprintf(out, FRAME_LABEL, ", inlined in %.90s", function_of(t, &b->into));
+	return out;
+}
+
+char *blame_called(const struct trace *t, const struct sample_blame *b, char out[BLAME_CODE])
+{
+	char code[FRAME_LABEL], into[FRAME_LABEL];
+
+	snprintf(out, BLAME_CODE, "%s%s", frame_called(t, &b->frame, code),
+		 frame_inlined(t, b, into));
+	return out;
+}
+
 /* Where the name of a module begins: behind site-packages, or behind lib/python3.x. */
 static const char *module_of(const char *path)
 {
@@ -108,9 +125,9 @@ const char *sample_state_people(enum sample_state s)
 char *blame_text(const struct trace *t, const struct sample_blame *b, const struct share *all,
 		 char out[BLAME_LABEL])
 {
-	char code[FRAME_LABEL], work[FRAME_LABEL];
+	char code[BLAME_CODE], work[FRAME_LABEL];
 
-	frame_called(t, &b->frame, code);
+	blame_called(t, b, code);
 	if (b->worker.pid)
 		snprintf(out, BLAME_LABEL, "in %s, %swaiting for worker %llu: %s", code,
 			 b->s.share < 0.9 * all->share ? "mostly " : "",

@@ -71,7 +71,7 @@ void where_table(const struct out *out, const struct insight *in, const struct s
 					  COL_NUM("SAMPLES", 2), COL_TEXT("STATE", 1),
 					  COL_NAME("CODE", 0) };
 	char n[FMT_LEN], code[FRAME_LABEL], library[FRAME_LABEL], works[FRAME_LABEL];
-	char row[3 * FRAME_LABEL + 64];
+	char row[4 * FRAME_LABEL + 64], into[FRAME_LABEL];
 	struct samples_sum s;
 	struct table t;
 	size_t show;
@@ -89,9 +89,10 @@ void where_table(const struct out *out, const struct insight *in, const struct s
 		table_add(&t, "%s", fmt_percent(n, b->s.error));
 		table_add(&t, "%s", fmt_count(n, b->s.count));
 		table_add(&t, "%s", sample_state_word(b->state));
-		snprintf(row, sizeof(row), "%s%s%s%s", b->held ? "held by " : "", code,
+		snprintf(row, sizeof(row), "%s%s%s%s%s", b->held ? "held by " : "", code,
 			 b->in.name ? " in " : "",
-			 b->in.name ? frame_library(in->t, &b->in, library) : "");
+			 b->in.name ? frame_library(in->t, &b->in, library) : "",
+			 frame_inlined(in->t, b, into));
 		if (b->worker.pid)
 			snprintf(row + strlen(row), sizeof(row) - strlen(row),
 				 ", waits for worker %llu: %s", (unsigned long long)b->worker.pid,
