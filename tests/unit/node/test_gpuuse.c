@@ -2,10 +2,10 @@
 /*
  * test_gpuuse.c - what drivers say of an open file, and which processes have one.
  *
- * The texts have the form that the kernel's sources write and document (Linux 6.13): amdgpu_fdinfo.c,
- * the head of xe_drm_client.c, Documentation/gpu/i915.rst, panfrost.rst, panthor.rst, msm_gpu.c, v3d_drv.c,
- * and drm_file.c for the memory of all drivers. nouveau writes the latter only. UVM's is one that users of
- * nvidia-uvm published.
+ * The texts of amdgpu, xe, panfrost, panthor, msm and v3d have the form that the kernel's sources write
+ * and document (Linux 6.13). Those of i915 and amdkfd follow its documentation as it is remembered, and
+ * that nouveau writes the memory of all drivers (drm_file.c) and nothing else is assumed. UVM's is one that
+ * users of nvidia-uvm published.
  */
 #include <fcntl.h>
 #include <math.h>
