@@ -185,7 +185,7 @@ static void check_unclassified(void)
 	fs = look(t, &in);
 	T_OK(fs->n && fs->f[0].family == FAMILY_SATURATED && fs->f[0].sure < SURE_HIGH &&
 		     strstr(fs->f[0].seen[2],
-			    "30 % of that time is in kernels of no known kind, such as qqq") &&
+			    "kernels of no known kind take 30 % of that time, such as qqq") &&
 		     strstr(fs->f[0].seen[3], "8 ranks, and no communication"),
 	     "what classes do not tell is said: %s; %s", fs->f[0].seen[2], fs->f[0].seen[3]);
 	done(fs, in, t);

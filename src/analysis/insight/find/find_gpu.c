@@ -247,7 +247,7 @@ static void say_unclassified(const struct insight *in, struct finding *f, uint64
 
 	if (ratio(d->class[CLASS_OTHER].ns, all) > OTHER_MOST) {
 		f->most = SURE_MEDIUM;
-		finding_seen(f, "%s %% of that time is in kernels of no known kind, such as %s",
+		finding_seen(f, "kernels of no known kind take %s %% of that time, such as %s",
 			     P(ratio(d->class[CLASS_OTHER].ns, all)),
 			     finding_name(unknown_kernel(in, f), (char[NAME_LEN]){ 0 }));
 	}
