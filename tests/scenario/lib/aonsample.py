@@ -95,8 +95,9 @@ def attach(pid, *args, hz=200, seconds=2.0):
 def pythons(minors=(10, 11, 12, 13, 14, 15)):
     """Of the versions whose structures are known, those that run here: (minor, program)."""
     kept = pathlib.Path(os.environ.get("PYENV_ROOT", os.path.expanduser("~/.pyenv"))) / "versions"
+    unpacked = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "aon/pythons/bin"  # tools/setup bench
     for minor in minors:
-        for exe in (sys.executable, shutil.which(f"python3.{minor}"), *kept.glob(f"3.{minor}.*/bin/python3.{minor}")):
+        for exe in (sys.executable, shutil.which(f"python3.{minor}"), *kept.glob(f"3.{minor}.*/bin/python3.{minor}"), *unpacked.glob(f"python3.{minor}")):
             if exe and subprocess.run([exe, "-c", f"import sys; sys.exit(sys.version_info[:2] != (3, {minor}))"],
                                       capture_output=True).returncode == 0:
                 yield minor, exe

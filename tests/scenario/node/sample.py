@@ -16,7 +16,7 @@ import sys
 import time
 
 import aonsample
-from aonsample import ENOUGH, HOLDER, UNCERTAIN, USER, Program, attach, last, pythons, targets
+from aonsample import ENOUGH, GC, HOLDER, UNCERTAIN, USER, Program, attach, last, pythons, targets
 from aontest import SANITIZED, Place, done, find, ok, skip, wait_for
 
 STATES = """
@@ -59,6 +59,12 @@ def wants():
 print("holds", t.native_id, flush=True)
 print("there", flush=True)
 wants()
+"""
+COLLECTS = """
+import gc
+kept = [[] for _ in range(200000)]
+print("there", flush=True)
+while True: gc.collect()
 """
 SECOND = """
 import time
@@ -148,8 +154,8 @@ def states(place):
         ok(p.p.poll() is None and tracer == ["TracerPid:\t0"], "nobody was stopped", tracer)
 
 
-def gil():
-    with Program(GIL) as p:
+def gil(exe=sys.executable):
+    with Program(GIL, exe=exe) as p:
         def waiting(said):
             return [s for s in said.samples if said.state(s) == "gil" and s.tid == p.pid]
         said = until(lambda x: len([s for s in waiting(x) if s.detail]) >= 5, p.pid, "--tid", p.pid, hz=200, seconds=2)
@@ -158,6 +164,14 @@ def gil():
         held = [s for s in said.samples if s.flags & HOLDER]
         ok(held and {s.tid for s in held} == {p.said["holds"]} and {last(said.blame(s).name) for s in held if s.stack and not s.flags & UNCERTAIN} == {"holds"},
            "which is sampled, too: the line that has it", held[:3])
+
+
+def collects(minor, exe):
+    with Program(COLLECTS, exe=exe) as p:
+        def share(said):
+            return sum(bool(s.flags & GC) for s in said.samples) / max(1, len(said.samples))
+        said = until(lambda x: share(x) > 0.5, p.pid, hz=200, seconds=1)
+        ok(share(said) > 0.5, f"Python 3.{minor}: while the garbage collector runs, samples say it", share(said))
 
 
 def jitter():
@@ -308,6 +322,11 @@ for minor, exe in known:
     families(minor, exe)
     if minor >= 13:  # before, a state is run by other threads than the one that it names
         inside(minor, exe)
+    if minor >= 14:  # their lock and their collector are elsewhere
+        gil(exe)
+        collects(minor, exe)
+for minor in {14, 15} - {minor for minor, _ in known}:
+    skip(f"stacks of Python 3.{minor}", "it is not here (tools/setup bench)")
 if not known:
     skip("stacks of Python", "no Python 3.10 to 3.15 here")
 with Place() as place:
