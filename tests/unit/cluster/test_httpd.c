@@ -56,7 +56,7 @@ static const struct {
 } bad[] = {
 	{ "127.0.0.1:99999", -EINVAL }, { "127.0.0.1", -EINVAL },  { "127.0.0.1:", -EINVAL },
 	{ "127.0.0.1:1x", -EINVAL },    { ":80", -EINVAL },        { "fd:9999", -ENOTSOCK },
-	{ "unix:", -EINVAL },     { "unix:/no/x", -ENOENT }, { "fd:1x", -EINVAL },
+	{ "unix:", -EINVAL },           { "unix:/no/x", -ENOENT }, { "fd:1x", -EINVAL },
 };
 
 static int client(const char *path)
