@@ -23,7 +23,7 @@ def main():
     slurm = [] if slurmtest.missing() else ["--slurm"]
     r = subprocess.run([TOOL, BUILD, "--nodes", "3", "--ranks", "2", "--steps", "3000", "--check", *slurm], capture_output=True, text=True, timeout=500)
     ok(r.returncode == 0 and "node-2 is there" in r.stdout, f"three nodes and two ranks{', a job of Slurm,' if slurm else ''} tell ClickHouse what they do", r.stdout + r.stderr)
-    ok("0 windows" not in r.stdout and "aon capture --cluster" in r.stdout, "and it says what to try", r.stdout)
+    ok(" 0 windows" not in r.stdout and "aon capture --cluster" in r.stdout, "and it says what to try", r.stdout)
     ok(set(os.listdir("/run/netns")) <= before, "no namespace is left", os.listdir("/run/netns"))
     done()
 
