@@ -17,7 +17,7 @@ from clitest import aon, env_for
 FAULTS = [
     ("slow_gpu:rank=3,by=1.5", [], "straggler", {3}, True),
     ("foreign_process:rank=6,by=2,every=2", [], "straggler", {6}, True),
-    ("allocator_thrash:rank=2,by=30,every=1", [], "straggler", {2}, True),
+    ("allocator_thrash:rank=2,by=30,every=1", [], "allocator", {2}, True),
     ("slow_preprocessing:by=40", [], "input_bound", None, True),
     ("storage_slow:node=0,by=200,every=2", [], "input_bound", None, True),
     ("nvlink_degraded:by=16", [], "comm_exposed", None, True),

@@ -102,7 +102,7 @@ def run(place, what, trace, level, speed):
         f.unlink()
     r = aon(place, "run", "--probe", "cuda", "--no-report", "-o", store, "--", find("cuda_replay"),
             place.path / "trace.bin", speed,
-            env={"LD_LIBRARY_PATH": BUILD / f"tests/sim/{level}", "SIM_DEVICES": 8})
+            env={"LD_LIBRARY_PATH": BUILD / f"tests/sim/{level}", "SIM_DEVICES": 8, "AON_JOIN_MS": "1000"})
     if not ok(r.returncode == 0, f"{what}: replayed with CUPTI {level / 10:.1f}", r):
         return None
     dump = subprocess.run([find("store_dump"), store], capture_output=True, check=True).stdout
