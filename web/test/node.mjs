@@ -129,6 +129,14 @@ async function capture() {
 	await t.go(`#/run/${run}/overview`);
 	await t.page.waitForSelector('.capture-form');
 	ok((await audit(t.page)) === '', 'the form keeps nobody out', await audit(t.page));
+	await t.page.route(/\/overview/, async (r) => { await new Promise((done) => setTimeout(done, 1500)); await r.continue(); });
+	await t.page.waitForRequest(/\/overview/);
+	const news = t.page.waitForResponse(/\/overview/);
+	await t.page.getByLabel('seconds before').focus();
+	await news;
+	await t.page.waitForTimeout(1000); // until they are drawn
+	ok((await t.page.evaluate(() => document.activeElement?.id)) === 'cap-before', 'news that were asked for before leave the cursor in it');
+	await t.page.unroute(/\/overview/);
 	await t.page.getByLabel('How much', { exact: true }).fill('200');
 	await t.page.getByLabel('seconds before').fill('1');
 	await t.page.waitForTimeout(2500); // a live run has news meanwhile

@@ -305,8 +305,10 @@ export const overview: View = {
 			return { o, w: stack, d, p, ds, c, a };
 		};
 		const load = loader(host, ask, (a) => {
+			const at = document.activeElement;
 			last = a.o;
 			draw(host, a, form.el);
+			if (at instanceof HTMLElement && form.el.contains(at)) at.focus({ preventScroll: true }); // it was asked for before the form was
 		});
 		return {
 			update: (now, was) => { if (now.t !== was.t || now.vs !== was.vs) void load(); },
