@@ -15,7 +15,7 @@ static int shared(struct client **out)
 	int err = sim_cupti_start();
 
 	for (int i = 1; i < CLIENTS && !err; i++)
-		if (GET(sim_clients[i].used) && sim_clients[i].multi)
+		if (GET(sim_clients[i].used) && GET(sim_clients[i].multi))
 			err = E_NOT_SUPPORTED;
 	*out = &sim_clients[0];
 	return err;
@@ -359,7 +359,7 @@ static int attr_get(struct client *c, uint32_t attr, size_t *size, void *value)
 		v = 2;
 		for (int i = 1; i < CLIENTS; i++)
 			if (GET(sim_clients[i].used))
-				v = sim_clients[i].multi;
+				v = GET(sim_clients[i].multi);
 	}
 	memcpy(value, &v, attrs[attr].bytes);
 	*size = attrs[attr].bytes;

@@ -33,7 +33,7 @@ int cuptiGetTimestamp(uint64_t *timestamp)
 	if (!timestamp)
 		return E_PARAMETER;
 	for (int i = 1; i < CLIENTS; i++)
-		if (sim_strict() && GET(sim_clients[i].used) && sim_clients[i].multi)
+		if (sim_strict() && GET(sim_clients[i].used) && GET(sim_clients[i].multi))
 			return E_NOT_COMPATIBLE;
 	*timestamp = sim_ts();
 	return OK;

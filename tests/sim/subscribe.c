@@ -127,7 +127,7 @@ void sim_cupti_wishes(void)
 			kinds |= 1ull << SIM_RUNTIME;
 		wanted |= GET(c->used) || kinds;
 		graph |= GET(c->kinds) >> SIM_GRAPH_TRACE & 1 &&
-			 (!c->multi || GET(c->attr[A_MULTI_GRAPH]));
+			 (!GET(c->multi) || GET(c->attr[A_MULTI_GRAPH]));
 		for (int d = 1; d < DOMAINS && GET(c->used); d++)
 			for (int k = 0; k < SIM_CBIDS; k++)
 				any[d][k] |= GET(c->on[d][k]);
@@ -323,10 +323,10 @@ static int subscribe(struct client **out, callback_fn fn, void *userdata,
 			c = &sim_clients[i];
 	if (c) {
 		off(c);
-		/* Atomic: a call of the subscriber before may still be on its way. */
+		/* Atomic: calls for the subscriber before may still be on their way. */
 		__atomic_store_n(&c->fn, fn, __ATOMIC_RELAXED);
 		__atomic_store_n(&c->userdata, userdata, __ATOMIC_RELAXED);
-		c->multi = multi;
+		SET(c->multi, multi);
 		strcpy(c->name, "CUPTI for ");
 		strncat(c->name, p && p->name ? p->name : "unknown", 53);
 		__atomic_store_n(&c->used, true, __ATOMIC_RELEASE); /* with its fn, to callers */
