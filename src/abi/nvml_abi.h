@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * nvml_abi.h - the part of NVML's public interface that aon uses. It is declared here so that aon builds
- * without NVIDIA's header and runs with any driver. tests/unit/node/test_nvml_abi.c compares with NVIDIA's nvml.h.
+ * without NVIDIA's header and runs with any driver. tests/unit/app/test_nvml_abi.c compares with NVIDIA's nvml.h.
  */
 #pragma once
 
