@@ -60,16 +60,25 @@ static int add_samples(void *arg, uint32_t process, const struct event_columns *
 	return err;
 }
 
+/* The samples of the time that is asked for; false: there can be none. */
+static bool asks_for(const struct small_ask *ask, struct store_filter *f)
+{
+	*f = (struct store_filter){ .kinds = 1u << EVENT_SAMPLE };
+	if (ask->from > ask->to || ask->to < 0)
+		return false;
+	f->from_ns = ask->from > 0 ? (uint64_t)ask->from : 0;
+	f->to_ns = ask->to < INT64_MAX ? (uint64_t)ask->to + 1 : 0;
+	return true;
+}
+
 int fill_sample(struct cells *c, struct sql_source *src, const struct small_ask *ask)
 {
-	struct store_filter f = { .kinds = 1u << EVENT_SAMPLE };
+	struct store_filter f;
 	struct fill_samples fill = { c, src };
 
-	if (ask->from > ask->to || ask->to < 0)
-		return 0;
-	f.from_ns = ask->from > 0 ? (uint64_t)ask->from : 0;
-	f.to_ns = ask->to < INT64_MAX ? (uint64_t)ask->to + 1 : 0;
-	return store_each_events(src->st, &f, EVENT_COLS_ALL, add_samples, &fill);
+	return asks_for(ask, &f)
+		       ? store_each_events(src->st, &f, EVENT_COLS_ALL, add_samples, &fill)
+		       : 0;
 }
 
 static void add_rolled(const struct fill_samples *f, const struct window *w, const struct rollup *r)
@@ -107,14 +116,10 @@ static int add_window(void *arg, const struct window *w)
 
 int fill_sample_window(struct cells *c, struct sql_source *src, const struct small_ask *ask)
 {
-	struct store_filter f = { .kinds = 1u << EVENT_SAMPLE };
+	struct store_filter f;
 	struct fill_samples fill = { c, src };
 
-	if (ask->from > ask->to || ask->to < 0)
-		return 0;
-	f.from_ns = ask->from > 0 ? (uint64_t)ask->from : 0;
-	f.to_ns = ask->to < INT64_MAX ? (uint64_t)ask->to + 1 : 0;
-	return store_each_window(src->st, &f, add_window, &fill);
+	return asks_for(ask, &f) ? store_each_window(src->st, &f, add_window, &fill) : 0;
 }
 
 static int add_stack(void *arg, const struct stack_row *r)
